@@ -39,7 +39,8 @@ def test_requests_have_lists_of_images(folder: Path, tmp_path: Path) -> None:
         assert asked["question"] == row["question"]
         assert (asked["split"], asked["question_index"]) == ("covr_test", row["question_index"])
         assert [Path(path).name for path in asked["images"]] == row["image_filenames"]
-        assert all(Path(path).is_file() for path in asked["images"])
+        assert all((tmp_path / path).is_file() for path in asked["images"])
+        assert "right_answer" not in asked
         assert row["answer"] in asked["asked"]
         assert {"left", "front", "yes", "4"} <= set(asked["answers"])
 
@@ -58,10 +59,19 @@ def test_replies_in_words_become_predictions(folder: Path, tmp_path: Path) -> No
     assert [each["answer"] for each in lines(out)] == [row["answer"] for row in rows]
 
 
-def test_the_train_set_and_unknown_splits_are_refused(folder: Path, tmp_path: Path) -> None:
-    for split in ("covr_train", "covr_tset"):
-        with refused(ConfigError):
-            write_requests(folder, tmp_path / "r", splits=[split], seed=1)
+def test_unknown_splits_are_refused(folder: Path, tmp_path: Path) -> None:
+    with refused(ConfigError):
+        write_requests(folder, tmp_path / "r", splits=["covr_tset"], seed=1)
+
+
+@pytest.mark.parametrize("split", ["train", "covr_train"])
+def test_questions_of_train_sets_come_with_their_answers(folder: Path, tmp_path: Path, split: str) -> None:
+    out = tmp_path / "requests.jsonl"
+    write_requests(folder, out, splits=[split], limit=20, seed=1)
+    rows = json.loads(Layout(folder).questions_json(HOP, split).read_text())["questions"]
+    assert [rows[each["question_index"]]["answer"] for each in lines(out)] == [
+        each["right_answer"] for each in lines(out)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from clevrhope.__main__ import commands
-from clevrhope.errors import ConfigError, PredictionsError
+from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.metrics.request_files import write_answers
-from clevrhope.metrics.survey import read_instructions, write_survey
+from clevrhope.metrics.survey import write_survey
+from clevrhope.replies.instructions import find_instruction
 from waiting import HANG_S
 from wording import refused
 
@@ -73,7 +74,7 @@ def test_the_page_has_the_requests_with_their_answers_and_each_image_once(survey
         assert (asked["id"], asked["question"]) == (request["id"], request["question"])
         assert truths(survey)[request["id"]] in asked["asked"]
         image = data["images"][asked["images"][0]].partition(",")[2]
-        assert base64.b64decode(image) == Path(request["image"]).read_bytes()
+        assert base64.b64decode(image) == (survey / request["image"]).read_bytes()
     assert len(data["images"]) == len({request["image"] for request in requests})
     assert not re.search(r"""(?:src|href)=["'](?!data:)""", (survey / "page.html").read_text("utf-8"))
 
@@ -81,7 +82,8 @@ def test_the_page_has_the_requests_with_their_answers_and_each_image_once(survey
 def test_nothing_in_a_question_is_run(survey: Path, tmp_path: Path) -> None:
     (row, *_) = lines(survey / "page.jsonl")
     hostile = '</script><script>alert("1")</script>'
-    (tmp_path / "r.jsonl").write_text(json.dumps({**row, "question": hostile, "id": hostile}) + "\n")
+    changed = {**row, "question": hostile, "id": hostile, "image": str(survey / row["image"])}
+    (tmp_path / "r.jsonl").write_text(json.dumps(changed) + "\n")
     write_survey(tmp_path / "r.jsonl", tmp_path / "p.html", title=hostile, instructions=[hostile])
     assert hostile not in (tmp_path / "p.html").read_text("utf-8")
     assert page_data(tmp_path / "p.html")["questions"][0]["question"] == hostile
@@ -94,15 +96,24 @@ def test_requests_for_a_program_make_no_page(survey: Path, tmp_path: Path) -> No
         write_survey(tmp_path / "r.jsonl", tmp_path / "p.html", title="")
 
 
-def test_instructions_of_ones_own(tmp_path: Path) -> None:
+def test_instructions_of_ones_own(survey: Path, tmp_path: Path) -> None:
     path = tmp_path / "told.txt"
     path.write_text("Look well.\nTake your time.\n\n \nThank you.\n")
-    assert read_instructions(path) == ["Look well. Take your time.", "Thank you."]
-    path.write_text(" \n\n")
-    with refused(ConfigError):
-        read_instructions(path)
-    with refused(ConfigError):
-        read_instructions(tmp_path / "nothing.txt")
+    ask = ["ask", survey / "data", "--split", "complex_ood", "--limit", 1, "--seed", 1, "--quiet"]
+    run(*ask, "--format", "html", "--instruction", path, "--out", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "<p>Look well. Take your time.</p>" in page
+    assert "<p>Thank you.</p>" in page
+    (row,) = lines(tmp_path / "page.jsonl")
+    assert row["instruction"] == find_instruction(path).label
+    assert "prompt" not in row
+
+
+def test_an_image_that_is_missing_is_named(survey: Path, tmp_path: Path) -> None:
+    (row, *_) = lines(survey / "page.jsonl")
+    (tmp_path / "r.jsonl").write_text(json.dumps({**row, "image": "gone.png"}) + "\n")
+    with refused(DatasetError):
+        write_survey(tmp_path / "r.jsonl", tmp_path / "p.html", title="")
 
 
 def accuracy(survey: Path, predictions: Path) -> float:

@@ -18,6 +18,8 @@ _HOPS = "--hop HOP... -> hops: Only this HOP; repeatable."
 _OUT = "--out FILE!: The JSON Lines file to write."
 _QUIET = "--quiet: Show no progress."
 _JSON = "--json -> as_json: Print one JSON object instead of text."
+_MOST_FAILED = 10
+"""The most requests that failed to be named in text."""
 
 
 @click.command(cls=Command, short_help="Writes the predictions of a simple baseline.")
@@ -53,104 +55,203 @@ def baseline(folder: Path, kind: str, size: str | None, out: Path, quiet: bool, 
 @click.command(cls=Command, short_help="Writes requests for a model that only answers questions.")
 @click.argument("folder", metavar="DIR", type=DATASET)
 @options(f"""
-    --split SPLIT... -> splits: Only this test set, such as covr_test; repeatable.  [default: all about one
-        image]
+    {_QUIET}
+Which questions
+    --split SPLIT... -> splits: Only this split, such as covr_test, or train with its right answers;
+        repeatable.  [default: all test sets about one image]
     {_HOPS}
     --limit N: Only N questions of each split, about images that are drawn; with --suite evenly from its
         tests.
-    --seed N0: With --limit, seed of the images; if left out, one is drawn and printed.
+    --half-width POINTS: In place of --limit, as many questions of each split as give 95% intervals of this
+        half-width, in points, at an accuracy of 50%.
+    --seed N0: With --limit or --half-width, seed of the images; if left out, one is drawn and printed.
     {_SUITE}
-    --format requests|html = requests -> form: requests: for a program; html: for people, a page beside the
-        requests.
-    --instructions FILE: With --format html, a text file with the instructions, in paragraphs.  [default:
-        a description of CLEVR's objects]
+What is written
     {_OUT}
-    {_QUIET}
+    --format requests|batch|vlmeval|html = requests -> form: requests: for a program; batch: files beside the
+        requests for OpenAI's batches and vLLM; vlmeval: a table for VLMEvalKit; html: a page for people.
+        [default: requests]
+    --instruction NAME: What follows each question: short, think, or a text file; with html, what stands above
+        all questions, in paragraphs.  [default: short for batch and vlmeval; none for requests; for html a
+        description of CLEVR's objects]
+    --model NAME: With --format batch, the model that answers.
+    --max-tokens N = 1024: With --format batch, the most tokens of a reply, thoughts included.  [default:
+        1024]
+    --jpeg QUALITY: With --format batch or vlmeval, images as JPEG, which is smaller and changes pixels.
 """)
 def ask(
     folder: Path,
     out: Path,
     splits: tuple[str, ...],
+    limit: int | None,
+    half_width: float | None,
     seed: int | None,
     form: str,
-    instructions: Path | None,
+    instruction: str | None,
+    model: str | None,
+    max_tokens: int,
+    jpeg: int | None,
     quiet: bool,
     **choices: Any,
 ) -> None:
     """Writes requests (image, question, possible answers) for a model that is not trained here.
 
-    With --format html it also writes a page on which people answer them.
+    With another --format than requests, it also writes what that program, or people, are given.
     """
     from clevrhope.metrics.request_files import write_requests
-    from clevrhope.metrics.survey import INSTRUCTIONS, read_instructions, write_survey
+    from clevrhope.replies.instructions import find_instruction
 
-    if instructions is not None and form != "html":
-        raise click.UsageError("--instructions needs --format html, the page that shows them")
-    paragraphs = INSTRUCTIONS if instructions is None else read_instructions(instructions)
-    page = out.with_suffix(".html")
-    if form == "html":
-        out = out.with_suffix(".jsonl")
-    if seed is not None and choices["limit"] is None:
-        raise click.UsageError("--seed needs --limit, which draws images")
+    if (model is None) == (form == "batch"):
+        raise click.UsageError("--format batch, and no other, needs --model, the model that answers")
+    if jpeg is not None and form not in ("batch", "vlmeval"):
+        raise click.UsageError("--jpeg needs --format batch or vlmeval, whose files contain images")
+    if half_width is not None and (limit is not None or choices["suite"] is not None):
+        raise click.UsageError(
+            "--half-width chooses how many questions are asked; leave out --limit and --suite"
+        )
+    if seed is not None and limit is None and half_width is None:
+        raise click.UsageError("--seed needs --limit or --half-width, which draw images")
+    if instruction is None and form in ("batch", "vlmeval"):
+        instruction = "short"
+    found = None if instruction is None else find_instruction(instruction)
     drawn = secrets.randbelow(2**32) if seed is None else seed
-    progress = shown_progress({"quiet": quiet})
-    choices |= {"with_asked": form == "html", "progress": progress}
-    n = write_requests(folder, out, splits=read_names(splits), seed=drawn, **choices)
+    choices |= {"splits": read_names(splits), "limit": limit}
+    if half_width is not None:
+        choices["limit"] = _limits(folder, choices, half_width)
+    requests = out if form == "requests" else out.with_suffix(".jsonl")
+    n = write_requests(
+        folder,
+        requests,
+        seed=drawn,
+        form=form,
+        instruction=found,
+        jpeg=jpeg,
+        progress=shown_progress({"quiet": quiet}),
+        **choices,
+    )
     if seed is None and choices["limit"] is not None:
         say(f"Seed {drawn} was drawn; to reproduce: --seed {drawn}", err=True)
+    said, replies, predictions = f"{n:,} requests", "REPLIES.jsonl", "predictions.jsonl"
     if form == "html":
-        write_survey(out, page, title=f"{n:,} questions about images", instructions=paragraphs)
+        from clevrhope.metrics.survey import INSTRUCTIONS, paragraphs, write_survey
+
+        page = out.with_suffix(".html")
+        above = INSTRUCTIONS if found is None else paragraphs(found.text)
+        write_survey(requests, page, title=f"{n:,} questions about images", instructions=above)
         say(f"{page}: a page with {n:,} questions; people open it and save a file each. Then run")
-        say(f"clevrhope answers FILES... --requests {out} --out people.jsonl")
-        return
-    say(f'{out}: {n:,} requests; answer each with a line {{"id": ..., "reply": ...}}, then run')
-    say(f"clevrhope answers REPLIES.jsonl --requests {out} --out predictions.jsonl")
+        replies, predictions = "FILES...", "people.jsonl"
+    elif form == "vlmeval":
+        from clevrhope.metrics.harness_files import write_table
+
+        table = out.with_suffix(".tsv")
+        write_table(requests, table, jpeg=jpeg)
+        say(f"{table}: {said}; answer them with VLMEvalKit and PRED_FORMAT=tsv, then run")
+        replies = "RESULTS.tsv"
+    elif model is not None:
+        from clevrhope.metrics.harness_files import write_batch
+
+        for path in write_batch(requests, model=model, max_tokens=max_tokens, jpeg=jpeg):
+            say(f"{path}: a file for a batch")
+        say(f"{requests}: {said}; send what is above, save the results, then run")
+        replies = "RESULTS.jsonl..."
+    else:
+        say(f'{requests}: {said}; answer each with a line {{"id": ..., "reply": ...}}, then run')
+    say(f"clevrhope answers {replies} --requests {requests} --out {predictions}")
+    if jpeg is not None:
+        say(f"Images are JPEG of quality {jpeg}, so their pixels are not those of the dataset.")
+
+
+def _limits(folder: Path, choices: dict[str, Any], half_width: float) -> dict[tuple[str, str], int]:
+    """How many questions of each split `--half-width` chooses; it says so, and names those with too few."""
+    from clevrhope.dataset.layout import Layout
+    from clevrhope.metrics.request_files import chosen_splits
+    from clevrhope.metrics.sample_sizes import sample_sizes
+
+    chosen = chosen_splits(Layout(folder), choices["hops"], choices["splits"])
+    sizes = sample_sizes(folder, chosen, half_width)
+    for (hop, split), size in sizes.items():
+        is_enough = size.half_width <= half_width
+        part = f"{size.n:,} of {size.of:,} questions" if is_enough else f"only {size.of:,} questions"
+        say(
+            f"{hop} {split}: {part}, a half-width of {size.half_width:.2f} points "
+            f"(design effect of images: {size.design_effect:.2f})",
+            err=not is_enough,
+        )
+    return {place: size.n for place, size in sizes.items()}
 
 
 @click.command(cls=Command, short_help="Turns free-text replies into predictions.")
 @click.argument("replies", metavar="REPLIES.jsonl...", nargs=-1, required=True, type=PATH)
 @options(f"""
-    --requests FILE!: The file that `ask` wrote.
-    --model NAME: The model's name in reports.  [default: the name of REPLIES; people, if several answered]
-    --dataset DATASET -> folder: The dataset, if its values are not CLEVR's.
-    --properties FILE: With --dataset, its properties file, whose colors tell what "silver" or "teal" means.
-    --partial: Read the replies that there are, and say how many are missing.
     {_JSON}
     {_OUT}
+What is read
+    --requests FILE!: The file that `ask` wrote.
+    --dataset DATASET -> folder: The dataset, if its values are not CLEVR's.
+    --properties FILE: With --dataset, its properties file, whose colors tell what "silver" or "teal" means.
+    --partial: Read the replies that there are, and say how many are missing or failed.
+Whose replies they are
+    --model NAME: The model's name in reports.  [default: that in a batch's results, or the name of REPLIES;
+        people, if several answered]
+    --run NAME: A name or number that tells the model from others of its kind, such as a training seed.
+    --train-size 25k|N: The number of questions that the model was trained on.
+    --trained-on SPLIT: The train set on which the model was trained, such as train; the predictions are
+        marked with it, in place of "not trained on the splits".
+    --no-note: Do not mark the predictions with a note.
 """)
 def answers(
     replies: tuple[Path, ...],
     requests: Path,
-    model: str | None,
+    train_size: str | None,
+    trained_on: str | None,
+    no_note: bool,
     folder: Path | None,
     properties: Path | None,
-    partial: bool,
     out: Path,
+    as_json: bool,
     **choices: Any,
 ) -> None:
     """Turns replies in free text into predictions; a reply that holds no answer counts as wrong.
 
-    If several people answered, each in a file of their own, the answer of most of them counts.
+    REPLIES are lines {"id": ..., "reply": ...}, results of batches, or VLMEvalKit's results as a table with
+    tabs. If several people answered, each in a file of their own, the answer of most of them counts.
     """
     from clevrhope.dataset.vocab import NOT_TRAINED
+    from clevrhope.metrics.answer_key import is_trained_on
     from clevrhope.metrics.request_files import write_answers
+    from clevrhope.training.request import parse_size
 
     if properties is not None and folder is None:
         raise click.UsageError("--properties needs --dataset, the dataset that was made with them")
+    if trained_on is not None and no_note:
+        raise click.UsageError("--no-note does not go with --trained-on, which marks the predictions")
+    if trained_on is not None and not is_trained_on(trained_on):
+        raise click.UsageError(f'--trained-on: "{trained_on}" should be a train set, such as train')
+    note = "" if no_note else NOT_TRAINED if trained_on is None else f"trained on {trained_on}"
     found = write_answers(
         replies,
         requests,
         out,
-        model=model or (replies[0].stem if len(replies) == 1 else "people"),
+        train_size=None if train_size is None else parse_size(train_size, option="--train-size"),
+        note=note,
         folder=folder,
         properties=properties,
-        partial=partial,
+        **choices,
     )
     counts = found.counts
-    lines = [f'{out}: {counts["replies"]:,} predictions, all marked "{NOT_TRAINED}"']
+    marked = f', all marked "{note}"' if note else ""
+    lines = [f"{out}: {counts['replies']:,} predictions{marked}"]
+    if counts["samples"] > 1:
+        lines.append(
+            f"There are up to {counts['samples']} replies to a request: runs 1 to {counts['samples']}"
+        )
+    lines += found.failed[:_MOST_FAILED]
+    if len(found.failed) > _MOST_FAILED:
+        lines.append(f"... and {len(found.failed) - _MOST_FAILED:,} more that failed (--json lists all)")
     if found.missing:
         n = counts["replies"] + counts["missing"]
-        lines.append(f"{counts['missing']:,} of {n:,} requests lack a reply (first {found.missing[0]})")
+        lack = "requests lack a reply" if counts["samples"] == 1 else "replies are missing"
+        lines.append(f"{counts['missing']:,} of {n:,} {lack} (first {found.missing[0]})")
     if found.unreadable:
         lines += [
             f"Replies that cannot be read: {_of(counts['unreadable'], counts['replies'])} "
@@ -161,7 +262,8 @@ def answers(
     agreed = {} if found.agreement is None else asdict(found.agreement)
     if found.agreement is not None:
         lines.append(_agreement_text(found.agreement))
-    show_result(choices, {"predictions": str(out), **counts, **agreed, "note": NOT_TRAINED}, lines)
+    said = {"predictions": str(out), **counts, **agreed, "failed": [*found.failed], "note": note}
+    show_result({"as_json": as_json}, said, lines)
 
 
 def _agreement_text(agreed: "Agreement") -> str:

@@ -1,15 +1,19 @@
 """Requests to a model that is only asked questions and not trained here, and predictions from its replies.
 
-A request is one JSON object per line: `id`, `image` (path of a PNG file), `question`, `answers` (all that are
-allowed), `hop`, `split` and `question_index`. A question from a suite also has `suite` and `suite_sha256`
-(the first digits of the SHA-256 of the suite's file). `asked_of` are digits that stand for the dataset, and
-end the `id`, so that replies to another dataset's requests are noticed. A question over several images has
-`images`, a list of paths, in place of `image`, and `asked`, the answers among which it asks. If images were
-drawn, `seed` is the seed of the draw. A reply is `{"id": ..., "reply": "free text"}`. The predictions are
-marked "not trained on the splits": the model was not trained on a set without the pair, so its gaps say
-nothing about systematicity.
+A request is one JSON object per line: `id`, `image` (a PNG file, relative to the file of requests),
+`question`, `answers` (all that are allowed), `hop`, `split` and `question_index`. A question from a suite
+also has `suite` and `suite_sha256` (the first digits of the SHA-256 of the suite's file). `asked_of` are
+digits that stand for the dataset, and end the `id`, so that replies to another dataset's requests are
+noticed. A question over several images has `images`, a list of paths, in place of `image`, and `asked`, the
+answers among which it asks. If images were drawn, `seed` is the seed of the draw. With an instruction,
+`instruction` is its label, and `prompt` the question with its text. Questions of train sets have
+`right_answer`, and others only where it is asked for.
+
+`reply_files` has the forms of replies. The predictions are marked "not trained on the splits" by default: a
+model that was not trained on a set without the pair has gaps that say nothing about systematicity.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -32,16 +36,17 @@ from clevrhope.dataset.suite_questions import open_suite, suite_columns
 from clevrhope.dataset.vocab import NO_ANSWER, NOT_TRAINED, SPECIAL_TOKENS, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
 from clevrhope.metrics.answer_key import has_to_be_answered, is_trained_on
-from clevrhope.metrics.people import Agreement, majorities
+from clevrhope.metrics.people import Agreement
 from clevrhope.metrics.predictions import write_predictions
+from clevrhope.metrics.reply_files import ID, numbered_rows, read_replies
 from clevrhope.programs import default_vocabulary
 from clevrhope.replies import ReplyReader
+from clevrhope.replies.instructions import Instruction
 from clevrhope.runtime.atomic import write_whole
-from clevrhope.runtime.forms import ANY, COUNT, TEXT, Fields, Kind, ListOf, check_form
-from clevrhope.runtime.json_text import parse_json, read_object
+from clevrhope.runtime.forms import COUNT, TEXT, Fields, ListOf
+from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.progress import Advance, Progress, Silent
-from clevrhope.runtime.reading import numbered_lines, open_text, reading
 from clevrhope.splits.covr.kinds import is_covr
 
 Numbers = npt.NDArray[np.integer[Any]]
@@ -50,32 +55,39 @@ _VALUE = re.compile(r"(?:choose|option)_\w+\[(\w+)\]")
 _AXES = (("left", "right"), ("behind", "front"))
 """Pairs of relations between which a question can offer a choice."""
 
-_ID = Kind("a string or a number", lambda value: isinstance(value, str | int))
 REQUEST = Fields(
     {
-        "id": _ID,
+        "id": ID,
         "question": TEXT,
         "answers": ListOf(TEXT),
         "hop": TEXT,
         "split": TEXT,
         "question_index": COUNT,
     },
-    {"suite": TEXT, "suite_sha256": TEXT, "asked_of": TEXT, "asked": ListOf(TEXT), "seed": COUNT},
+    {
+        **dict.fromkeys(("image", "suite", "suite_sha256", "asked_of"), TEXT),
+        **dict.fromkeys(("instruction", "prompt", "right_answer"), TEXT),
+        **dict.fromkeys(("images", "asked"), ListOf(TEXT)),
+        "seed": COUNT,
+    },
 )
 """The keys of a request that are read again."""
-_REPLY = Fields({"id": _ID, "reply": ANY}, {"person": TEXT})
+_COPIED = ("hop", "split", "suite", "suite_sha256", "asked_of", "question_index", "instruction")
+"""The columns of a request that its prediction has, too."""
 
 
 class ReplyCounts(NamedTuple):
     """What the replies to requests were."""
 
     counts: Mapping[str, int]
-    """Numbers of "replies", of those that are "unreadable", and of requests whose reply is "missing"; and of
-    the first two, how many answer questions for yes or no: "yes_no" and "unreadable_yes_no"."""
+    """Numbers of "replies", of those that are "unreadable", and of replies that are "missing"; of the first
+    two, how many answer questions for yes or no: "yes_no" and "unreadable_yes_no"; and of "samples"."""
     unreadable: Sequence[str]
     """The ids of the replies that could not be read."""
     missing: Sequence[str]
-    """The ids of the requests without a reply."""
+    """The ids of the requests without a reply, or with fewer than others."""
+    failed: Sequence[str] = ()
+    """What is known of the requests that failed: file, line, id and error."""
     agreement: Agreement | None = None
     """How far people agree, if several answered."""
 
@@ -87,51 +99,61 @@ def write_requests(
     splits: Sequence[str] = (),
     hops: Sequence[str] = (),
     suite: str | None = None,
-    limit: int | None = None,
+    limit: int | Mapping[tuple[str, str], int] | None = None,
     seed: int,
-    with_asked: bool = False,
+    form: str = "requests",
+    instruction: Instruction | None = None,
+    jpeg: int | None = None,
     progress: Progress | None = None,
 ) -> int:
-    """Writes requests for test sets and returns the number of requests.
+    """Writes requests and returns their number.
 
     If the folder has its images only in HDF5, PNG files are written beside `out`.
 
     Args:
         folder: a dataset that `build` wrote.
         out: the file to write.
-        splits: names of test sets; if empty, all that are about one image. Some HOPs may lack a test set.
+        splits: names of splits; if empty, all test sets that are about one image. Some HOPs may lack a split.
         hops: names of HOPs; all if empty.
         suite: a suite of paired tests; requests are then about the questions that it made on its splits.
-        limit: maximum number of questions from each split, about drawn images; for a suite, its tests take
-            turns.
+        limit: maximum number of questions from each split, or from each (HOP, split), about drawn images; for
+            a suite, its tests take turns.
         seed: seed for drawing images. The questions of a smaller limit are a subset of those of a larger one.
-        with_asked: whether requests about one image have `asked`, too.
-        progress: shows the test sets; None shows nothing.
+        form: what is made of the requests: for "html", a page for people, all have `asked` and none `prompt`;
+            for "vlmeval", a table, all have `right_answer`.
+        instruction: what follows each question; for "html", what stands above all.
+        jpeg: the quality of images as JPEG in what is made of the requests, which record it.
+        progress: shows the splits; None shows nothing.
 
     Raises:
-        ConfigError: there is no such HOP, split or suite, or the split is train.
+        ConfigError: there is no such HOP, split or suite.
         DatasetError: the folder is not a dataset, or its images are not rendered.
     """
     layout = Layout(Path(folder))
-    trained = next((name for name in splits if is_trained_on(name)), None)
-    if trained is not None:
-        raise ConfigError(f"--split: {trained} is not a test set; name another, or leave out --split for all")
-    made = _chosen(layout, hops, splits) if suite is None else choose_suite(layout, suite, hops, splits)
-    chosen = [place for place in made if place[1] in splits or has_to_be_answered(place[1])]
-    with (progress or Silent()).stage("Writing requests", total=len(chosen), unit="test sets") as advance:
-        requests = _requests(layout, out, chosen, suite, limit, seed, advance, with_asked=with_asked)
+    chosen = chosen_splits(layout, hops, splits, suite)
+    label = None if instruction is None else instruction.label
+    known = {"seed": None if limit is None else seed, "jpeg": jpeg, "instruction": label}
+    same = {name: value for name, value in known.items() if value is not None}
+    with (progress or Silent()).stage("Writing requests", total=len(chosen), unit="splits") as advance:
+        requests = _requests(layout, out, chosen, suite, limit, seed, form, instruction, same, advance)
         n = write_predictions(out, requests, marked_by="answers")
     if not n:
         raise DatasetError(f"{layout.root}: the folder has no test set")
     return n
 
 
-def _chosen(layout: Layout, hops: Sequence[str], splits: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """The named splits of questions about one image (all if none is named), then those about several."""
-    several = [name for name in splits if is_covr(name)]
-    single = [name for name in splits if not is_covr(name)]
-    there = choose(layout, hops or None, single or None) if single or not several else ()
-    return (*there, *(choose(layout, hops or None, several, SETS) if several else ()))
+def chosen_splits(
+    layout: Layout, hops: Sequence[str], splits: Sequence[str], suite: str | None = None
+) -> Sequence[tuple[str, str]]:
+    """The (HOP, split) pairs that are asked: of one image, then of several; see `write_requests`."""
+    if suite is not None:
+        made = choose_suite(layout, suite, hops, splits)
+    else:
+        several = [name for name in splits if is_covr(name)]
+        single = [name for name in splits if not is_covr(name)]
+        there = choose(layout, hops or None, single or None) if single or not several else ()
+        made = (*there, *(choose(layout, hops or None, several, SETS) if several else ()))
+    return [place for place in made if place[1] in splits or has_to_be_answered(place[1])]
 
 
 def _requests(
@@ -139,14 +161,17 @@ def _requests(
     out: Path,
     chosen: Sequence[tuple[str, str]],
     suite: str | None,
-    limit: int | None,
+    limit: int | Mapping[tuple[str, str], int] | None,
     seed: int,
+    form: str,
+    instruction: Instruction | None,
+    same: Mapping[str, Any],
     advance: Advance,
-    *,
-    with_asked: bool,
 ) -> Iterator[dict[str, Any]]:
-    """The requests of the chosen test sets in the order of the dataset; see `write_requests`."""
-    draw = {} if limit is None else {"seed": seed}
+    """The requests of the chosen splits in the order of the dataset, with what is the same in all.
+
+    See `write_requests`.
+    """
     manifest = existing_manifest(layout.manifest)
     attributes, asked_of = manifest.world["attributes"], manifest.digest
     for hop, split in chosen:
@@ -163,26 +188,32 @@ def _requests(
         if len(rows):  # a suite may lack pairs on a split
             answers = [answer for answer in vocab.answers() if answer not in SPECIAL_TOKENS]
             first_images = table.image_idxs.reshape(len(tests), -1)[:, 0]
-            drawn = drawn_in_turn(tests, first_images, limit, seed=seed)
+            most = limit if limit is None or isinstance(limit, int) else limit[hop, split]
+            drawn = drawn_in_turn(tests, first_images, most, seed=seed)
             indices = table.image_idxs[drawn]
             path_of = _image_paths(layout, table, indices[indices >= 0], out)
             spoken = Detokenizer(vocab)
             name = "/".join(filter(None, (hop, suite, split)))
             for first, questions, programs in table.blocks():
                 for k in drawn[(first <= drawn) & (drawn < first + len(questions))].tolist():
-                    paths = [str(path_of(index)) for index in table.images_of(k)]
+                    paths = [path_of(index) for index in table.images_of(k)]
+                    question = table.sentence(k, questions[k - first])
                     of_sets = table.kind.of_sets
                     about: dict[str, Any] = {"images": paths} if of_sets else {"image": paths[0]}
-                    if of_sets or with_asked:
+                    if of_sets or form == "html":
                         program = spoken.program(programs[k - first])
                         about["asked"] = asked_answers(program, answers, attributes)
+                    about["question"] = question
+                    if instruction is not None and form != "html":
+                        about["prompt"] = instruction.after(question)
+                    if form == "vlmeval" or is_trained_on(split):
+                        about["right_answer"] = table.answer_names[table.answers[k]]
                     yield {
                         "id": f"{name}/{rows[k]}@{asked_of}",
                         **about,
-                        "question": table.sentence(k, questions[k - first]),
                         "answers": answers,
                         **place,
-                        **draw,
+                        **same,
                         "question_index": int(rows[k]),
                     }
         advance(1)
@@ -236,8 +267,11 @@ def drawn_in_turn(tests: Numbers, images: Numbers, n: int | None, *, seed: int) 
     return np.sort(np.lexsort((tests, turns))[:n])
 
 
-def _image_paths(layout: Layout, reader: QuestionTable, indices: Ints, out: Path) -> Callable[[int], Path]:
-    """A function that returns the path of an image; it writes an image stored only in HDF5 on first use."""
+def _image_paths(layout: Layout, reader: QuestionTable, indices: Ints, out: Path) -> Callable[[int], str]:
+    """A function that returns the path of an image, relative to the folder of a file.
+
+    It writes an image stored only in HDF5 on first use.
+    """
     pool = reader.pool
     images = find_images(layout, pool, indices, prefer="png")
     if images is None:
@@ -247,13 +281,16 @@ def _image_paths(layout: Layout, reader: QuestionTable, indices: Ints, out: Path
         )
 
     @cache
-    def path_of(index: int) -> Path:
+    def path_of(index: int) -> str:
         path = layout.image(pool, index)
         if not path.is_file():
             path = out.with_name(f"{out.stem}_images") / image_filename(pool, index)
             check_links(path.parent.parent, (path.parent.name,), deep=False)
             write_whole(path, images.png(index)())  # an existing file may be from another dataset
-        return path.resolve()
+        try:
+            return Path(os.path.relpath(path.resolve(), out.parent.resolve())).as_posix()
+        except ValueError:  # on another drive of Windows
+            return str(path.resolve())
 
     return path_of
 
@@ -263,7 +300,10 @@ def write_answers(
     requests: Path,
     out: Path,
     *,
-    model: str,
+    model: str | None = None,
+    run: str | None = None,
+    train_size: int | None = None,
+    note: str = NOT_TRAINED,
     folder: Path | None = None,
     properties: Path | None = None,
     partial: bool = False,
@@ -271,95 +311,99 @@ def write_answers(
     """Reads free-text replies and writes predictions; a reply that cannot be read counts as wrong.
 
     Args:
-        replies: a file, or several, with one line `{"id": ..., "reply": ...}` for each request. If lines have
-            `person`, or there are several files, several people may answer, and their majority counts.
+        replies: a file, or several, of a form that `reply_files` reads. If lines have `person`, or there are
+            several files of `{"id": ..., "reply": ...}`, several people may answer, and their majority
+            counts. Otherwise, several replies to a request are samples, which become runs 1, 2 and so on.
         requests: the file that `write_requests` wrote.
         out: the file of predictions to write.
-        model: the model's name in reports.
+        model: the model's name in reports; if None, what a batch's results say, or else the file's name.
+        run: a name or number that tells the model from others of its kind.
+        train_size: the number of questions that the model was trained on.
+        note: what is shown beside every number; "" for nothing.
         folder: the dataset; needed if its values are not CLEVR's.
         properties: the properties file that the dataset was made with, whose colors tell what other names of
             colors mean; if None, its colors are those that their names usually mean.
-        partial: whether to read the replies that there are and count the requests without one.
+        partial: whether to read the replies that there are and count those that are missing.
 
     Raises:
-        PredictionsError: a line is malformed, a reply is missing, repeated or not to a request, or the
-            requests are about another dataset than the folder.
+        PredictionsError: a line is malformed, a reply is missing, failed or not to a request, or the requests
+            are about another dataset than the folder.
+        ConfigError: there are samples, and `run` names a single run.
         DatasetError: the dataset was made with other properties.
     """
     dataset = None if folder is None else Folder.open(folder, finished=False)
     digest = dataset and dataset.manifest.digest
     by_id = {str(row["id"]): row for row in read_requests(requests)}
     replies = [replies] if isinstance(replies, Path) else replies
-    by_person = _replies(replies, requests, by_id)
-    texts, agreed = majorities(by_person)
-    missing = [name for name in by_id if name not in texts]
-    if missing and not (partial and texts):
+    given = read_replies(replies, requests, by_id, partial=partial)
+    n_samples = len(given.samples)
+    if n_samples > 1 and run is not None:
+        raise ConfigError(
+            f"{replies[0]}: there are up to {n_samples} replies to a request, which become runs 1 to "
+            f"{n_samples}; leave out --run"
+        )
+    missing = [name for texts in given.samples for name in by_id if name not in texts]
+    if missing and not (partial and any(given.samples)):
+        lack = "a reply" if n_samples == 1 else f"one of {n_samples} replies"
         raise PredictionsError(
-            f"{replies[0]}: {len(missing):,} of {len(by_id):,} requests lack a reply: {shown(missing[0])}; "
+            f"{replies[0]}: {len({*missing}):,} of {len(by_id):,} requests lack {lack}: {shown(missing[0])}; "
             "give an empty reply where there was none, or --partial to leave these out"
         )
+    named = model or given.model or ("people" if given.agreement else replies[0].stem)
+    about: dict[str, Any] = {"model": named, **({"note": note} if note else {})}
+    about |= {} if train_size is None else {"train_size": train_size}
     unreadable: list[str] = []
     of_yes_no: list[bool] = []
     """Whether each reply to a question for yes or no was read."""
 
     def rows() -> Iterator[dict[str, Any]]:
         readers: dict[tuple[str, ...], ReplyReader] = {}
-        for name, row in by_id.items():
-            if name not in texts:
-                continue
-            if digest and row.get("asked_of", digest) != digest:
-                raise PredictionsError(
-                    f"{requests}: {shown(name)} is about another dataset than {folder}; give --dataset the "
-                    "folder that these requests were made of"
-                )
-            allowed = tuple(row["answers"])
-            if allowed not in readers:
-                readers[allowed] = _reader(allowed, dataset, properties, requests)
-            question, asked = str(row["question"]), row.get("asked", ())
-            answer = readers[allowed].read(question, texts[name], asked=asked)
-            if readers[allowed].asks_for_yes_or_no(question, asked=asked):
-                of_yes_no.append(answer is not None)
-            if answer is None:
-                unreadable.append(name)
-            columns = ("hop", "split", "suite", "suite_sha256", "asked_of", "question_index")
-            place: dict[str, Any] = {key: row[key] for key in columns if key in row}
-            yield {**place, "answer": answer or NO_ANSWER, "model": model, "note": NOT_TRAINED}
+        for number, texts in enumerate(given.samples, 1):
+            of_run = {"run": run} if run is not None else {"run": number} if n_samples > 1 else {}
+            for name, row in by_id.items():
+                if name not in texts:
+                    continue
+                if digest and row.get("asked_of", digest) != digest:
+                    raise PredictionsError(
+                        f"{requests}: {shown(name)} is about another dataset than {folder}; give --dataset "
+                        "the folder that these requests were made of"
+                    )
+                allowed = tuple(row["answers"])
+                if allowed not in readers:
+                    readers[allowed] = _reader(allowed, dataset, properties, requests)
+                question, asked = str(row["question"]), row.get("asked", ())
+                answer = readers[allowed].read(question, texts[name], asked=asked)
+                if readers[allowed].asks_for_yes_or_no(question, asked=asked):
+                    of_yes_no.append(answer is not None)
+                if answer is None:
+                    unreadable.append(name)
+                place: dict[str, Any] = {key: row[key] for key in _COPIED if key in row}
+                yield {**place, "answer": answer or NO_ANSWER, **of_run, **about}
 
     n = write_predictions(out, rows(), inputs=(*replies, requests))
-    counts = {"replies": n, "unreadable": len(unreadable), "missing": len(missing)}
+    counts = {"replies": n, "unreadable": len(unreadable), "missing": len(missing), "samples": n_samples}
     counts |= {"yes_no": len(of_yes_no), "unreadable_yes_no": of_yes_no.count(False)}
-    return ReplyCounts(counts, unreadable, missing, agreed)
+    return ReplyCounts(counts, unreadable, missing, given.failed, given.agreement)
 
 
 def read_requests(path: Path) -> Iterator[dict[str, Any]]:
-    """The requests of a file that `write_requests` wrote; raises PredictionsError if a line is not one."""
-    return _lines(path, REQUEST)
-
-
-def _replies(
-    paths: Sequence[Path], requests: Path, by_id: Mapping[str, Any]
-) -> Mapping[str, Mapping[str, str]]:
-    """Each person's replies by request; "" is the person if only one file names none.
+    """The requests of a file that `write_requests` wrote, with whole paths of images.
 
     Raises:
-        PredictionsError: a line is malformed, a reply is repeated, or is not to a request.
+        PredictionsError: a line is not a request.
     """
-    by_person: dict[str, dict[str, str]] = {}
-    for path in paths:
-        for row in _lines(path, _REPLY):
-            name = str(row["id"])
-            if name not in by_id:
-                raise PredictionsError(
-                    f"{path}: {shown(name)} is not a request of {requests}; give --requests the file that "
-                    "these replies answer"
-                )
-            person = row.get("person", path.stem if len(paths) > 1 else "")
-            texts = by_person.setdefault(person, {})
-            if name in texts:
-                of = f" by {shown(person)}" if person else ""
-                raise PredictionsError(f"{path}: there are two replies{of} to {shown(name)}; keep one")
-            texts[name] = "" if row["reply"] is None else str(row["reply"])
-    return by_person
+    return (row for _, row in numbered_requests(path))
+
+
+def numbered_requests(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """As `read_requests`, each with its file and line."""
+    folder = path.parent.resolve()
+    for place, row in numbered_rows(path, REQUEST):
+        if "image" in row:
+            row["image"] = os.path.normpath(folder / row["image"])
+        if "images" in row:
+            row["images"] = [os.path.normpath(folder / image) for image in row["images"]]
+        yield place, row
 
 
 def _reader(
@@ -379,15 +423,3 @@ def _reader(
             f"{requests}: {shown(unknown[0])} is not one of CLEVR's answers; add --dataset DIR"
         )
     return ReplyReader(answers, dict(default_vocabulary().attribute_types))
-
-
-def _lines(path: Path, form: Fields) -> Iterator[dict[str, Any]]:
-    example = ", ".join(f'"{key}": ...' for key in form.needed)
-    remedy = f"expected {{{example}}}"
-    with reading(path, "JSON lines", error=PredictionsError), open_text(path, error=PredictionsError) as file:
-        for number, line in numbered_lines(path, file):
-            if line.isspace():
-                continue
-            row = parse_json(line, path, line=number, error=PredictionsError, remedy=remedy)
-            check_form(row, form, f"{path}:{number}", error=PredictionsError, remedy=remedy)
-            yield row

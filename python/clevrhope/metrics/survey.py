@@ -1,6 +1,5 @@
 """The page on which people answer requests: one file, which needs no server and sends nothing anywhere."""
 
-import base64
 import re
 from collections.abc import Sequence
 from hashlib import sha256
@@ -8,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.errors import ConfigError
-from clevrhope.metrics.request_files import read_requests
+from clevrhope.metrics.harness_files import image_url
+from clevrhope.metrics.request_files import numbered_requests
 from clevrhope.pages import render_page
 from clevrhope.runtime.atomic import write_whole
-from clevrhope.runtime.reading import open_text, read_bytes, reading
 
 INSTRUCTIONS = (
     "You will see images of simple objects, and a question about each. Please answer from the image alone, "
@@ -23,14 +22,9 @@ INSTRUCTIONS = (
 """The default instructions, by paragraph."""
 
 
-def read_instructions(path: Path) -> list[str]:
-    """The paragraphs of a text file, which blank lines separate; raises ConfigError if it has none."""
-    with reading(path, "instructions", error=ConfigError), open_text(path, error=ConfigError) as file:
-        text = file.read()
-    paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
-    if not paragraphs:
-        raise ConfigError(f"{path}: the file is empty; write what people should know, in paragraphs")
-    return paragraphs
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs of instructions, which blank lines separate."""
+    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
 
 
 def write_survey(requests: Path, out: Path, *, title: str, instructions: Sequence[str] = INSTRUCTIONS) -> int:
@@ -44,32 +38,34 @@ def write_survey(requests: Path, out: Path, *, title: str, instructions: Sequenc
 
     Raises:
         ConfigError: a request does not say among which answers it asks.
+        DatasetError: an image cannot be read.
         PredictionsError: the file is not one of requests.
     """
     questions: list[dict[str, Any]] = []
-    images: dict[str, int] = {}
-    for row in read_requests(requests):
+    images: dict[str, str] = {}
+    """Path -> data URL."""
+    for place, row in numbered_requests(requests):
         if "asked" not in row:
             raise ConfigError(
                 f"{requests}: the requests have no answers to choose from; write them for people"
             )
         paths = row["images"] if "images" in row else [row["image"]]
-        numbers = [images.setdefault(path, len(images)) for path in paths]
+        for path in paths:
+            if path not in images:
+                images[path] = image_url(Path(path), place)
         questions.append(
-            {"id": row["id"], "question": row["question"], "asked": row["asked"], "images": numbers}
+            {"id": row["id"], "question": row["question"], "asked": row["asked"], "images": paths}
         )
-    encoded = [
-        "data:image/png;base64,"
-        + base64.b64encode(read_bytes(Path(path), "an image", error=ConfigError)).decode()
-        for path in images
-    ]
+    numbers = {path: number for number, path in enumerate(images)}
+    for question in questions:
+        question["images"] = [numbers[path] for path in question["images"]]
     key = sha256(requests.read_bytes()).hexdigest()[:16]
     page = render_page(
         "survey.html",
         title=title,
         instructions=instructions,
         n_questions=len(questions),
-        data={"questions": questions, "images": encoded, "key": f"clevrhope/{key}"},
+        data={"questions": questions, "images": [*images.values()], "key": f"clevrhope/{key}"},
     )
     write_whole(out, page.encode())
     return len(questions)

@@ -254,11 +254,11 @@ def tune_set_name(request: TrainRequest) -> str | None:
     return tune_split(request.hop) if request.tune_on == TUNE_SET else request.tune_on
 
 
-def parse_size(text: str) -> int:
+def parse_size(text: str, *, option: str = "--size") -> int:
     """Parses a number of questions such as 25k or 25000; raises ConfigError for another form."""
     match = _SIZE.fullmatch(text)
     if match is None:
-        raise ConfigError(f"--size: {shown(text)} should be a number of questions, such as 25k or 25000")
+        raise ConfigError(f"{option}: {shown(text)} should be a number of questions, such as 25k or 25000")
     return int(match[1]) * (1000 if match[2] else 1)
 
 
