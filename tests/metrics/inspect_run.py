@@ -1,8 +1,10 @@
-"""Runs a task of Inspect by its name with a made-up model, and prints its metrics as JSON."""
+"""Runs tasks of Inspect by their names with a made-up model, and prints their metrics as JSON."""
 
 import json
 import random
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 REPLIES = ("Yes.", "no", "I think that it is red.", "There are two.", "", "hard to say", "A cube", "0")
@@ -14,36 +16,97 @@ def reply_to(question: str) -> str:
     return random.Random(question).choice(REPLIES)
 
 
-def made_up(messages: list[Any], tools: Any, tool_choice: Any, config: Any) -> Any:
-    """The output of a model that gets images and a question with an instruction."""
-    from inspect_ai.model import ModelOutput, ModelUsage
-
-    *images, text = messages[0].content
-    assert images
-    assert all(each.type == "image" and each.image.startswith("data:image/png") for each in images)
-    assert text.text.endswith(INSTRUCTION)
-    output = ModelOutput.from_content("mockllm", reply_to(text.text.removesuffix(INSTRUCTION)))
-    # Without it, tokens are counted by a tokenizer that is downloaded.
-    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
-    return output
+def reply_of(question: str, epoch: int) -> str:
+    """A made-up reply of one of several epochs."""
+    return reply_to(f"{question}{epoch}" if epoch else question)
 
 
-def main(task: str, dataset: str, logs: str) -> None:
-    """Evaluates and prints scorer -> metric -> value."""
-    from inspect_ai import eval as evaluate
-    from inspect_ai.model import get_model
+def model_of(reply: Callable[[str], str]) -> Any:
+    """A model that gets images and a question with an instruction."""
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
-    model = get_model("mockllm/model", custom_outputs=made_up, memoize=False)
-    (log,) = evaluate(
-        task, model, task_args={"dataset": dataset}, log_dir=logs, log_images=False, display="none"
-    )
+    def output(messages: list[Any], tools: Any, tool_choice: Any, config: Any) -> Any:
+        *images, text = messages[0].content
+        assert images
+        assert all(each.type == "image" and each.image.startswith("data:image/png") for each in images)
+        assert text.text.endswith(INSTRUCTION)
+        made = ModelOutput.from_content("mockllm", reply(text.text.removesuffix(INSTRUCTION)))
+        # Without it, tokens are counted by a tokenizer that is downloaded.
+        made.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return made
+
+    return get_model("mockllm/model", custom_outputs=output, memoize=False)
+
+
+def metrics_of(log: Any) -> dict[str, dict[str, float]]:
+    """Scorer -> metric -> value."""
     assert log.status == "success", log.error
     assert log.results is not None
     found: dict[str, dict[str, float]] = {}
     for scored in log.results.scores:
         values = {name: each.value for name, each in scored.metrics.items()}
         found.setdefault(scored.scorer, {}).update(values)
-    sys.stdout.write(json.dumps(found))
+    return found
+
+
+def evaluated(name: str, arguments: dict[str, Any], logs: Path, epochs: int) -> dict[str, dict[str, float]]:
+    """The metrics of a task; with several epochs, each has replies of its own."""
+    from inspect_ai import eval as evaluate
+
+    n_asked: dict[str, int] = {}
+
+    def reply(question: str) -> str:
+        n_asked[question] = n_asked.get(question, 0) + 1
+        return reply_of(question, n_asked[question] if epochs > 1 else 0)
+
+    (log,) = evaluate(
+        name,
+        model_of(reply),
+        task_args=arguments,
+        log_dir=str(logs),
+        log_images=False,
+        display="none",
+        epochs=epochs,
+        max_connections=1,
+    )
+    return metrics_of(log)
+
+
+def retried(name: str, arguments: dict[str, Any], logs: Path) -> list[Any]:
+    """Whether two evaluations of a set ended, of which the first fails, and the numbers of calls."""
+    from inspect_ai import eval_set
+
+    n_calls, ended = [0, 0, 0], []
+    for k in range(len(n_calls)):
+
+        def reply(question: str, k: int = k) -> str:
+            n_calls[k] += 1
+            if k == 0 and n_calls[0] == 5:
+                raise RuntimeError("the server is gone")
+            return reply_to(question)
+
+        success, made = eval_set(
+            name,
+            str(logs),
+            model=model_of(reply),
+            task_args=arguments,
+            retry_attempts=0,
+            display="none",
+            max_connections=1,
+            log_images=False,
+        )
+        ended.append(success)
+    return [ended, n_calls, metrics_of(made[0])]
+
+
+def main(logs: str, runs: str) -> None:
+    """Evaluates and prints the results, one a run, whose JSON is [function, task, arguments, ...]."""
+    functions: dict[str, Callable[..., Any]] = {"evaluated": evaluated, "retried": retried}
+    results = [
+        functions[run](name, arguments, Path(logs) / str(k), *more)
+        for k, (run, name, arguments, *more) in enumerate(json.loads(runs))
+    ]
+    sys.stdout.write(json.dumps(results))
 
 
 if __name__ == "__main__":

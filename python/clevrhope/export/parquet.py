@@ -14,7 +14,8 @@ each row group that has one of them.
 
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -34,6 +35,7 @@ from clevrhope.splits.hops import PRELIM
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet
 
 IMAGES_A_FILE = 5_000
 """An approximate number; about 500 MB, the size that the Hub recommends."""
@@ -113,24 +115,44 @@ def write_tables(
     `table` makes the rows of the `a_group` samples of a row group; `repeated` are the paths of the columns
     with a dictionary.
     """
-    import pyarrow.parquet as pq
-
     paths = [
         begin.with_name(f"{begin.name}-{number:05d}-of-{n_files:05d}.parquet") for number in range(n_files)
     ]
     for path, samples in zip(paths, split.shards(n_files, whole=False), strict=True):
-        # Written through a Python file, so that a full disk raises Python's error.
-        with (
-            path.open("wb") as file,
-            pq.ParquetWriter(
-                file, schema, use_dictionary=[*repeated], dictionary_pagesize_limit=_DICTIONARY_BYTES
-            ) as writer,
-        ):
-            while group := list(islice(samples, a_group)):
-                rows = table(group)
-                writer.write_table(rows, row_group_size=len(rows))
-                advance(len(rows))
+        with table_writer(path, schema, repeated) as writer:
+            write_groups(writer, samples, table, advance, a_group)
     return paths
+
+
+@contextmanager
+def table_writer(
+    path: Path, schema: "pa.Schema", repeated: Sequence[str]
+) -> Iterator["pyarrow.parquet.ParquetWriter"]:
+    """Writes a Parquet file; `repeated` are the paths of the columns with a dictionary."""
+    import pyarrow.parquet as pq
+
+    # Written through a Python file, so that a full disk raises Python's error.
+    with (
+        path.open("wb") as file,
+        pq.ParquetWriter(
+            file, schema, use_dictionary=[*repeated], dictionary_pagesize_limit=_DICTIONARY_BYTES
+        ) as writer,
+    ):
+        yield writer
+
+
+def write_groups(
+    writer: "pyarrow.parquet.ParquetWriter",
+    samples: Iterator[Sample],
+    table: Callable[[Sequence[Sample]], "pa.Table"],
+    advance: Advance,
+    a_group: int,
+) -> None:
+    """Writes a row group for each `a_group` samples, whose rows `table` makes."""
+    while group := list(islice(samples, a_group)):
+        rows = table(group)
+        writer.write_table(rows, row_group_size=len(rows))
+        advance(len(rows))
 
 
 def _schema(source: ExportSource, split: SplitSource, columns: Sequence[Field]) -> "pa.Schema":
