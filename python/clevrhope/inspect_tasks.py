@@ -268,6 +268,10 @@ def minimal_gap() -> Metric:
     return compute
 
 
+_MEASURES_OF_TESTS = ("accuracy", "consistency", "both_right", "rad")
+"""What CARETS and RAD report of their tests."""
+
+
 @metric(scores="unreduced")
 def pair_scores() -> Metric:
     """What `clevrhope score --suite` gives, as fractions, for pairs with both questions answered.
@@ -298,7 +302,8 @@ def pair_scores() -> Metric:
             except PredictionsError:  # no pair has both answers yet
                 return found
         for row in results.rows():
-            if row.is_mean and row.part.by in ("", CAPABILITY, "crossings", "groups"):
+            of_test = row.part.by == CAPABILITY and row.measure in _MEASURES_OF_TESTS
+            if row.is_mean and (of_test or row.part.by in ("", "crossings", "groups")):
                 name = "/".join(filter(None, (row.hop, row.split, row.part.name, row.measure)))
                 found[name] = float("nan") if row.value is None else row.value / 100
         return found

@@ -1,5 +1,6 @@
 """Runs tasks of Inspect by their names with a made-up model, and prints their metrics as JSON."""
 
+import itertools
 import json
 import random
 import sys
@@ -14,11 +15,6 @@ INSTRUCTION = " Answer with one word or number."
 def reply_to(question: str) -> str:
     """A made-up reply."""
     return random.Random(question).choice(REPLIES)
-
-
-def reply_of(question: str, epoch: int) -> str:
-    """A made-up reply of one of several epochs."""
-    return reply_to(f"{question}{epoch}" if epoch else question)
 
 
 def model_of(reply: Callable[[str], str]) -> Any:
@@ -49,15 +45,14 @@ def metrics_of(log: Any) -> dict[str, dict[str, float]]:
     return found
 
 
-def evaluated(name: str, arguments: dict[str, Any], logs: Path, epochs: int) -> dict[str, dict[str, float]]:
-    """The metrics of a task; with several epochs, each has replies of its own."""
+def evaluated(name: str, arguments: dict[str, Any], logs: Path, epochs: int = 1) -> dict[str, Any]:
+    """The metrics of a task, and each reply with its id and epoch; epochs have replies of their own."""
     from inspect_ai import eval as evaluate
 
-    n_asked: dict[str, int] = {}
+    n_calls = itertools.count()
 
     def reply(question: str) -> str:
-        n_asked[question] = n_asked.get(question, 0) + 1
-        return reply_of(question, n_asked[question] if epochs > 1 else 0)
+        return reply_to(f"{question}{next(n_calls)}") if epochs > 1 else reply_to(question)
 
     (log,) = evaluate(
         name,
@@ -67,13 +62,16 @@ def evaluated(name: str, arguments: dict[str, Any], logs: Path, epochs: int) -> 
         log_images=False,
         display="none",
         epochs=epochs,
-        max_connections=1,
     )
-    return metrics_of(log)
+    replies = [(each.id, each.epoch, each.output.completion) for each in log.samples or ()]
+    return {"metrics": metrics_of(log), "replies": replies}
 
 
 def retried(name: str, arguments: dict[str, Any], logs: Path) -> list[Any]:
-    """Whether two evaluations of a set ended, of which the first fails, and the numbers of calls."""
+    """Whether each of three evaluations of a set succeeded, the number of calls of each, and what is right.
+
+    In the first one, the fifth call fails.
+    """
     from inspect_ai import eval_set
 
     n_calls, ended = [0, 0, 0], []
@@ -96,7 +94,7 @@ def retried(name: str, arguments: dict[str, Any], logs: Path) -> list[Any]:
             log_images=False,
         )
         ended.append(success)
-    return [ended, n_calls, metrics_of(made[0])]
+    return [ended, n_calls, metrics_of(made[0])["correct"]]
 
 
 def main(logs: str, runs: str) -> None:
