@@ -6,6 +6,7 @@ tasks. docs/vlms.md has an example.
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -89,17 +90,11 @@ def suite(
     seed: int | None = None,
     instruction: str = "short",
 ) -> Task:
-    """The pairs of a suite of paired tests, each question once.
+    """The pairs of a suite of paired tests, each question once; other arguments are those of `hope`.
 
-    Args:
-        dataset: a dataset's folder, or published files.
-        suite: carets, rad, holdout, visual, or the name of a suite or of paraphrases of one's own.
-        hop: the held-out pairs; all if none is named.
-        split: the test sets; all with pairs of the suite if none is named.
-        limit: maximum number of questions that the suite made on each test set; its tests take turns, and
-            pairs of which only one question is drawn are left out.
-        seed: seed for drawing images; needed with `limit`.
-        instruction: short, think, or a text file with what follows each question.
+    `suite` is carets, rad, holdout, visual, or the name of a suite or of paraphrases of one's own. `limit` is
+    the maximum number of questions that the suite made on each test set; its tests take turns, and pairs of
+    which only one question is drawn are left out.
     """
     return _task(dataset, hop, split, limit, seed, instruction, suite)
 
@@ -154,21 +149,17 @@ def _requests(root: Path, suite: str | None, **choice: Any) -> list[Row]:
     return [*_of_pairs(root, suite, rows, list(read_requests(out)))]
 
 
-def _of_pairs(root: Path, suite: str, made: Sequence[Row], own: Sequence[Row]) -> Iterator[Row]:
-    """The questions of the pairs whose questions are all there, those of a pair near each other.
+def _of_pairs(root: Path, suite: str, made: Sequence[Row], of_splits: Sequence[Row]) -> Iterator[Row]:
+    """The questions of pairs, each once, of those that the suite made and those of the splits.
 
-    `made` are questions that the suite made, `own` those of the splits; a question of several pairs comes
-    once.
+    Pairs of which only one question is there are left out.
     """
-    by_place = {_place(row): row for row in (*made, *own)}
+    by_place = {_place(row): row for row in (*made, *of_splits)}
     for hop, split in dict.fromkeys((row["hop"], row["split"]) for row in made):
-        sides = _key(root, suite).pairs(hop, suite, split).orig_idxs.tolist()
-        places = [
-            (hop, split, None, number) if number >= 0 else (hop, split, suite, row)
-            for row, number in enumerate(sides)
-        ]
-        pairs = [pair for pair in zip(places[::2], places[1::2], strict=True) if by_place.keys() >= {*pair}]
-        yield from (by_place[place] for place in dict.fromkeys(place for pair in pairs for place in pair))
+        sides = enumerate(_key(root, suite).pairs(hop, suite, split).orig_idxs.tolist())
+        places = [(hop, split, *((suite, row) if own < 0 else (None, own))) for row, own in sides]
+        whole = [pair for pair in zip(places[::2], places[1::2], strict=True) if by_place.keys() >= {*pair}]
+        yield from (by_place[place] for place in dict.fromkeys(chain.from_iterable(whole)))
 
 
 def _place(row: Row) -> tuple[str, str, str | None, int]:
@@ -268,19 +259,17 @@ def minimal_gap() -> Metric:
     return compute
 
 
-_MEASURES_OF_TESTS = ("accuracy", "consistency", "both_right", "rad")
-"""What CARETS and RAD report of their tests."""
-
-
 @metric(scores="unreduced")
 def pair_scores() -> Metric:
     """What `clevrhope score --suite` gives, as fractions, for pairs with both questions answered.
 
-    Each test set has all measures of pairs, and those of the tests of the suite's paper, of crossings and of
-    groups (docs/predictions.md). Epochs are scored as runs are, of which the mean is given.
+    Each test set has all measures of pairs, those that papers report of the tests of the suite's paper, and
+    those of crossings and groups (docs/predictions.md). Epochs are scored as runs, whose mean is given.
     """
 
     def compute(scores: list[SampleScore]) -> Value:
+        if not scores:
+            return {}
         from clevrhope.dataset.vocab import NO_ANSWER
         from clevrhope.metrics.predictions import write_predictions
         from clevrhope.metrics.suite_groups import CAPABILITY
@@ -292,7 +281,6 @@ def pair_scores() -> Metric:
             place = {key: about[key] for key in _COLUMNS if key in about}
             answer = each.score.answer or NO_ANSWER
             rows.append({**place, "answer": answer, "run": str(of_reply["epoch"])})
-        found: dict[str, float] = {}
         with TemporaryDirectory(prefix="clevrhope-") as folder:
             path = Path(folder) / "predictions.jsonl"
             write_predictions(path, rows)
@@ -300,9 +288,11 @@ def pair_scores() -> Metric:
                 key = _key(Path(about["dataset"]), about["pairs_of"])
                 results = score_suite(key, about["pairs_of"], path, seed=0, bootstrap=0)
             except PredictionsError:  # no pair has both answers yet
-                return found
+                return {}
+        found = {}
         for row in results.rows():
-            of_test = row.part.by == CAPABILITY and row.measure in _MEASURES_OF_TESTS
+            reported = ("accuracy", "consistency", "both_right", "rad")
+            of_test = row.part.by == CAPABILITY and row.measure in reported
             if row.is_mean and (of_test or row.part.by in ("", "crossings", "groups")):
                 name = "/".join(filter(None, (row.hop, row.split, row.part.name, row.measure)))
                 found[name] = float("nan") if row.value is None else row.value / 100
@@ -330,11 +320,7 @@ def correct(attributes: Attributes) -> Scorer:
 
 @scorer(metrics=[pair_scores()])
 def pairs(attributes: Attributes) -> Scorer:
-    """Whether a reply gives the right answer, read as `clevrhope answers` reads it, with scores of pairs.
-
-    Args:
-        attributes: the values of each attribute of the dataset's world.
-    """
+    """As `correct`, with the scores of pairs."""
     return _correctness(attributes)
 
 

@@ -9,12 +9,12 @@ A task reads one split of its data, so the test sets are a column, by which its 
 not be computed over several tasks. Paths in a task are relative to where lmms-eval is started.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clevrhope.dataset.question_kinds import IMAGE, Field
-from clevrhope.export.parquet import IMAGES_A_GROUP, schema_of, table_writer, write_groups
+from clevrhope.export.parquet import schema_of, write_table
 from clevrhope.export.readme import write_readme
 from clevrhope.export.source import ExportSource, Sample, SplitSource
 from clevrhope.metrics.answer_key import drawn_images
@@ -28,37 +28,33 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _COLUMNS = (
-    Field("id", "", "as in requests of `clevrhope ask`"),
-    Field("images", "", "the images, in the question's order", IMAGE, several=True),
-    Field("question", "", "the question in English"),
-    Field("answer", "", "the answer in words"),
-    Field("answers", "", "all answers that are allowed", several=True),
-    Field("asked", "", "of several images, the answers among which the question asks", several=True),
-    Field("hop", "", "the held-out pair"),
-    Field("split", "", "the test set"),
-    Field("source", "", "the image that the question was made for, by which errors are clustered"),
+    *(Field(name, "", "") for name in ("id", "question", "answer", "hop", "split", "source")),
+    *(Field(name, "", "", several=True) for name in ("answers", "asked")),
+    Field("images", "", "", IMAGE, several=True),
 )
+"""docs/export.md says what they hold."""
+
 _REPEATED = ("images.list.element.bytes", "answers.list.element", "asked.list.element")
 
 
 def write(source: ExportSource, out: Path, advance: Advance) -> None:
     """Writes a task for each table of questions, and what they share."""
-    tasks = []
+    tasks, schema = [], schema_of(_COLUMNS, {})
     for name, splits in source.by_config().items():
         names = [split.split for split in splits]
-        sides = {name: {kind.baseline, kind.name} for name, kind in SYSTEMATICITY_GAPS.items()}
         tasks.append(f"clevrhope_{name.replace('.', '_')}")
-        schema = schema_of(_COLUMNS, {})
-        with table_writer(out / f"{name}.parquet", schema, _REPEATED) as writer:
-            for split in splits:
-                table = _Table(source, split, schema)
-                write_groups(writer, split.samples(whole=False), table.rows, advance, IMAGES_A_GROUP)
+        parts = [(split.samples(whole=False), _rows(source, split, schema)) for split in splits]
+        write_table(out / f"{name}.parquet", schema, parts, advance, repeated=_REPEATED)
         task = render_page(
             "exports/lmms_eval.yaml",
             task=tasks[-1],
             table=name,
             splits=names,
-            gaps=[f"{gap}_gap" for gap in sides if sides[gap] <= {*names}],
+            gaps=[
+                f"{gap}_gap"
+                for gap, kind in SYSTEMATICITY_GAPS.items()
+                if {kind.baseline, kind.name} <= {*names}
+            ],
             instruction=INSTRUCTIONS["short"],
         )
         (out / f"{name}.yaml").write_text(task, "utf-8")
@@ -67,35 +63,31 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
     write_readme(source, out, "lmms_eval", tasks=tasks, file=f"{name}.parquet")
 
 
-class _Table:
-    """Makes the rows of a split."""
+def _rows(source: ExportSource, split: SplitSource, schema: "pa.Schema") -> Callable[..., "pa.Table"]:
+    """What makes the rows of a split's samples."""
+    import pyarrow as pa
 
-    def __init__(self, source: ExportSource, split: SplitSource, schema: "pa.Schema") -> None:
-        self._split, self._schema = split, schema
-        self._attributes, self._digest = source.manifest.world["attributes"], source.manifest.digest
-        self._sources = drawn_images(split.reader).tolist()
+    attributes, answers = source.manifest.world["attributes"], split.answer_names
+    images = drawn_images(split.reader).tolist()
 
-    def rows(self, group: Sequence[Sample]) -> "pa.Table":
-        """The rows of some samples."""
-        import pyarrow as pa
-
-        split, pool = self._split, self._split.reader.pool
-        answers, of_sets = split.answer_names, split.kind.of_sets
-        rows = [
+    def rows(group: Sequence[Sample]) -> "pa.Table":
+        found = [
             {
-                "id": f"{split.hop}/{split.split}/{each.index}@{self._digest}",
+                "id": f"{split.hop}/{split.split}/{each.index}@{source.manifest.digest}",
+                "question": each.text,
+                "answer": each.answer,
+                "hop": split.hop,
+                "split": split.split,
+                "source": f"{split.reader.pool}/{images[each.index]}",
+                "answers": answers,
+                "asked": asked_answers(each.program, answers, attributes) if split.kind.of_sets else [],
                 "images": [
                     {"bytes": image.png, "path": image.filename} for image in sample.images if image.png
                 ],
-                "question": each.text,
-                "answer": each.answer,
-                "answers": answers,
-                "asked": asked_answers(each.program, answers, self._attributes) if of_sets else [],
-                "hop": split.hop,
-                "split": split.split,
-                "source": f"{pool}/{self._sources[each.index]}",
             }
             for sample in group
             for each in sample.questions
         ]
-        return pa.Table.from_pylist(rows, schema=self._schema)
+        return pa.Table.from_pylist(found, schema=schema)
+
+    return rows

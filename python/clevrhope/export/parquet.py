@@ -14,8 +14,7 @@ each row group that has one of them.
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -35,7 +34,6 @@ from clevrhope.splits.hops import PRELIM
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet
 
 IMAGES_A_FILE = 5_000
 """An approximate number; about 500 MB, the size that the Hub recommends."""
@@ -119,16 +117,20 @@ def write_tables(
         begin.with_name(f"{begin.name}-{number:05d}-of-{n_files:05d}.parquet") for number in range(n_files)
     ]
     for path, samples in zip(paths, split.shards(n_files, whole=False), strict=True):
-        with table_writer(path, schema, repeated) as writer:
-            write_groups(writer, samples, table, advance, a_group)
+        write_table(path, schema, [(samples, table)], advance, repeated=repeated, a_group=a_group)
     return paths
 
 
-@contextmanager
-def table_writer(
-    path: Path, schema: "pa.Schema", repeated: Sequence[str]
-) -> Iterator["pyarrow.parquet.ParquetWriter"]:
-    """Writes a Parquet file; `repeated` are the paths of the columns with a dictionary."""
+def write_table(
+    path: Path,
+    schema: "pa.Schema",
+    parts: Iterable[tuple[Iterator[Sample], Callable[[Sequence[Sample]], "pa.Table"]]],
+    advance: Advance,
+    *,
+    repeated: Sequence[str],
+    a_group: int = IMAGES_A_GROUP,
+) -> None:
+    """Writes a Parquet file of samples, each part with what makes its rows; as for `write_tables`."""
     import pyarrow.parquet as pq
 
     # Written through a Python file, so that a full disk raises Python's error.
@@ -138,21 +140,11 @@ def table_writer(
             file, schema, use_dictionary=[*repeated], dictionary_pagesize_limit=_DICTIONARY_BYTES
         ) as writer,
     ):
-        yield writer
-
-
-def write_groups(
-    writer: "pyarrow.parquet.ParquetWriter",
-    samples: Iterator[Sample],
-    table: Callable[[Sequence[Sample]], "pa.Table"],
-    advance: Advance,
-    a_group: int,
-) -> None:
-    """Writes a row group for each `a_group` samples, whose rows `table` makes."""
-    while group := list(islice(samples, a_group)):
-        rows = table(group)
-        writer.write_table(rows, row_group_size=len(rows))
-        advance(len(rows))
+        for samples, table in parts:
+            while group := list(islice(samples, a_group)):
+                rows = table(group)
+                writer.write_table(rows, row_group_size=len(rows))
+                advance(len(rows))
 
 
 def _schema(source: ExportSource, split: SplitSource, columns: Sequence[Field]) -> "pa.Schema":
