@@ -5,10 +5,13 @@ tasks. docs/vlms.md has an example.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import click
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
@@ -18,6 +21,7 @@ from inspect_ai.scorer import (
     Score,
     Scorer,
     Target,
+    Value,
     accuracy,
     grouped,
     mean,
@@ -27,10 +31,15 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState
 
+from clevrhope.errors import ClevrhopeError, PredictionsError
 from clevrhope.replies import ReplyReader
 from clevrhope.replies.instructions import Instruction, find_instruction
 
+if TYPE_CHECKING:
+    from clevrhope.metrics.answer_key import AnswerKey
+
 Attributes = dict[str, list[str]]
+Row = Mapping[str, Any]
 
 _FOLDERS: list[TemporaryDirectory[str]] = []
 """Of images that a dataset has in HDF5 alone; they are removed when the program ends."""
@@ -71,6 +80,29 @@ def covr(
     return _task(dataset, hop, split, limit, seed, instruction)
 
 
+@task
+def suite(
+    dataset: str,
+    suite: str,
+    hop: str | Sequence[str] = (),
+    split: str | Sequence[str] = (),
+    limit: int | None = None,
+    seed: int | None = None,
+    instruction: str = "short",
+) -> Task:
+    """The pairs of a suite of paired tests, each question once; other arguments are those of `hope`.
+
+    `suite` is carets, rad, holdout, visual, or the name of a suite or of paraphrases of one's own. `limit` is
+    the maximum number of questions that the suite made on each test set; its tests take turns, and pairs of
+    which only one question is drawn are left out.
+    """
+    return _task(dataset, hop, split, limit, seed, instruction, suite)
+
+
+class TaskError(click.ClickException, ClevrhopeError):
+    """A task cannot be made; Inspect's command line prints its message without a traceback."""
+
+
 def _task(
     dataset: str,
     hop: str | Sequence[str],
@@ -78,64 +110,113 @@ def _task(
     limit: int | None,
     seed: int | None,
     instruction: str,
+    suite: str | None = None,
 ) -> Task:
     from clevrhope.dataset.folder import Folder
-    from clevrhope.errors import ConfigError
-    from clevrhope.metrics.request_files import read_requests, write_requests
     from clevrhope.pipeline.importing import dataset_of
 
     if limit is not None and seed is None:
-        raise ConfigError("limit draws images: give a seed, too (-T seed=1)")
-    root = dataset_of(Path(dataset), print)
-    _FOLDERS.append(TemporaryDirectory(prefix="clevrhope-"))
-    requests = Path(_FOLDERS[-1].name) / "requests.jsonl"
-    write_requests(root, requests, hops=_names(hop), splits=_names(split), limit=limit, seed=seed or 0)
-    rows = list(read_requests(requests))
-    prompt = find_instruction(instruction)
-    samples = [_sample(row, about, prompt) for row, about in zip(rows, _about(root, rows), strict=True)]
-    attributes = {name: [*values] for name, values in Folder.open(root, finished=False).attributes.items()}
+        raise TaskError("limit draws images: give a seed, too (-T seed=1)")
+    try:
+        prompt = find_instruction(instruction)
+        root = dataset_of(Path(dataset), print).resolve()
+        rows = _requests(root, suite, hops=_names(hop), splits=_names(split), limit=limit, seed=seed or 0)
+        samples = [_sample(row, about, prompt) for row, about in zip(rows, _about(root, rows), strict=True)]
+        of_world = Folder.open(root, finished=False).attributes
+    except ClevrhopeError as error:
+        raise TaskError(str(error)) from error
+    attributes = {name: [*values] for name, values in of_world.items()}
+    for sample in samples if suite else ():
+        sample.metadata = {**(sample.metadata or {}), "dataset": str(root), "pairs_of": suite}
     return Task(
-        dataset=MemoryDataset(samples, name=Path(dataset).resolve().name),
-        scorer=[correct(attributes), unread(attributes)],
+        dataset=MemoryDataset(samples, name=root.name),
+        scorer=[pairs(attributes) if suite else correct(attributes), unread(attributes)],
     )
+
+
+def _requests(root: Path, suite: str | None, **choice: Any) -> list[Row]:
+    """What is asked, as `clevrhope ask` writes it; of a suite, all questions of its pairs."""
+    from clevrhope.metrics.request_files import read_requests, write_requests
+
+    _FOLDERS.append(TemporaryDirectory(prefix="clevrhope-"))
+    out = Path(_FOLDERS[-1].name) / "requests.jsonl"
+    write_requests(root, out, suite=suite, **choice)
+    rows = list(read_requests(out))
+    if suite is None:
+        return rows
+    hops, splits = ([*dict.fromkeys(row[key] for row in rows)] for key in ("hop", "split"))
+    write_requests(root, out, **{**choice, "hops": hops, "splits": splits, "limit": None})
+    return [*_of_pairs(root, suite, rows, list(read_requests(out)))]
+
+
+def _of_pairs(root: Path, suite: str, made: Sequence[Row], of_splits: Sequence[Row]) -> Iterator[Row]:
+    """The questions of pairs, each once, of those that the suite made and those of the splits.
+
+    Pairs of which only one question is there are left out.
+    """
+    by_place = {_place(row): row for row in (*made, *of_splits)}
+    for hop, split in dict.fromkeys((row["hop"], row["split"]) for row in made):
+        sides = enumerate(_key(root, suite).pairs(hop, suite, split).orig_idxs.tolist())
+        places = [(hop, split, *((suite, row) if own < 0 else (None, own))) for row, own in sides]
+        whole = [pair for pair in zip(places[::2], places[1::2], strict=True) if by_place.keys() >= {*pair}]
+        yield from (by_place[place] for place in dict.fromkeys(chain.from_iterable(whole)))
+
+
+def _place(row: Row) -> tuple[str, str, str | None, int]:
+    """Where a question is: HOP, split, the suite that made it, and its number there."""
+    return row["hop"], row["split"], row.get("suite"), row["question_index"]
+
+
+@cache
+def _key(root: Path, suite: str) -> "AnswerKey":
+    from clevrhope.metrics.answer_key import AnswerKey
+
+    return AnswerKey.of_suite(root, suite)
 
 
 def _names(names: str | Sequence[str]) -> list[str]:
     return [*filter(None, names.split(","))] if isinstance(names, str) else [*names]
 
 
-def _about(root: Path, rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+def _about(root: Path, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
     """The right answer and the image of each request; of a set, the image that the question was made for."""
     from clevrhope.dataset.layout import Layout
     from clevrhope.dataset.question_table import open_split
     from clevrhope.dataset.vocab import read_vocab
     from clevrhope.metrics.answer_key import drawn_images
 
-    layout, answers, images = Layout(root), dict[tuple[str, str], list[str]](), {}
-    for row in rows:
-        place = (row["hop"], row["split"])
-        if place not in answers:
-            vocab = read_vocab(layout.vocab_of(row["split"]))
-            table = open_split(layout, *place, vocab=vocab)
-            names = vocab.answers()
-            answers[place] = [names[number] for number in table.answers.tolist()]
-            images[place] = [f"{table.pool}/{index}" for index in drawn_images(table).tolist()]
-        number = row["question_index"]
-        yield answers[place][number], images[place][number]
+    layout = Layout(root)
+
+    @cache
+    def known(hop: str, split: str, suite: str | None) -> tuple[list[str], list[str]]:
+        vocab = read_vocab(layout.suite_vocab(hop, suite) if suite else layout.vocab_of(split))
+        if suite:
+            table = _key(root, suite).pairs(hop, suite, split)
+        else:
+            table = open_split(layout, hop, split, vocab=vocab)
+        names, images = vocab.answers(), drawn_images(table).tolist()
+        return [names[number] for number in table.answers], [f"{table.pool}/{each}" for each in images]
+
+    for *place, number in map(_place, rows):
+        answers, images = known(*place)
+        yield answers[number], images[number]
 
 
-def _sample(row: Mapping[str, Any], about: tuple[str, str], instruction: Instruction) -> Sample:
+_COLUMNS = ("hop", "split", "suite", "suite_sha256", "asked_of", "question_index")
+"""What a prediction says of its request; samples have `question`, `answers` and `asked`, too."""
+
+
+def _sample(row: Row, about: tuple[str, str], instruction: Instruction) -> Sample:
     answer, image = about
     paths = row["images"] if "images" in row else [row["image"]]
     content: list[Any] = [*(ContentImage(image=path) for path in paths)]
     content.append(ContentText(text=instruction.after(row["question"])))
-    of_row = {key: row[key] for key in ("question", "hop", "split", "answers", "asked") if key in row}
     return Sample(
         id=row["id"],
         input=[ChatMessageUser(content=content)],
         target=answer,
         metadata={
-            **of_row,
+            **{key: row[key] for key in ("question", "answers", "asked", *_COLUMNS) if key in row},
             "group": f"{row['hop']}/{row['split']}",
             "image": image,
             "instruction": instruction.label,
@@ -178,6 +259,48 @@ def minimal_gap() -> Metric:
     return compute
 
 
+@metric(scores="unreduced")
+def pair_scores() -> Metric:
+    """What `clevrhope score --suite` gives, as fractions, for pairs with both questions answered.
+
+    Each test set has all measures of pairs, those that papers report of the tests of the suite's paper, and
+    those of crossings and groups (docs/predictions.md). Epochs are scored as runs, whose mean is given.
+    """
+
+    def compute(scores: list[SampleScore]) -> Value:
+        if not scores:
+            return {}
+        from clevrhope.dataset.vocab import NO_ANSWER
+        from clevrhope.metrics.predictions import write_predictions
+        from clevrhope.metrics.suite_groups import CAPABILITY
+        from clevrhope.metrics.suites import score_suite
+
+        rows = []
+        for each in scores:
+            about, of_reply = each.sample_metadata or {}, each.score.metadata or {}
+            place = {key: about[key] for key in _COLUMNS if key in about}
+            answer = each.score.answer or NO_ANSWER
+            rows.append({**place, "answer": answer, "run": str(of_reply["epoch"])})
+        with TemporaryDirectory(prefix="clevrhope-") as folder:
+            path = Path(folder) / "predictions.jsonl"
+            write_predictions(path, rows)
+            try:
+                key = _key(Path(about["dataset"]), about["pairs_of"])
+                results = score_suite(key, about["pairs_of"], path, seed=0, bootstrap=0)
+            except PredictionsError:  # no pair has both answers yet
+                return {}
+        found = {}
+        for row in results.rows():
+            reported = ("accuracy", "consistency", "both_right", "rad")
+            of_test = row.part.by == CAPABILITY and row.measure in reported
+            if row.is_mean and (of_test or row.part.by in ("", "crossings", "groups")):
+                name = "/".join(filter(None, (row.hop, row.split, row.part.name, row.measure)))
+                found[name] = float("nan") if row.value is None else row.value / 100
+        return found
+
+    return compute
+
+
 @scorer(
     metrics=[
         grouped(accuracy(), "group", all=False),
@@ -192,11 +315,24 @@ def correct(attributes: Attributes) -> Scorer:
     Args:
         attributes: the values of each attribute of the dataset's world.
     """
+    return _correctness(attributes)
 
+
+@scorer(metrics=[pair_scores()])
+def pairs(attributes: Attributes) -> Scorer:
+    """As `correct`, with the scores of pairs."""
+    return _correctness(attributes)
+
+
+def _correctness(attributes: Attributes) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         answer = _read(state, attributes)
-        reply = state.output.completion
-        return Score(value=float(answer == target.text), answer=answer or "", explanation=reply)
+        return Score(
+            value=float(answer == target.text),
+            answer=answer or "",
+            explanation=state.output.completion,
+            metadata={"epoch": state.epoch},
+        )
 
     return score
 

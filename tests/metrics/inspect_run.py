@@ -1,8 +1,11 @@
-"""Runs a task of Inspect by its name with a made-up model, and prints its metrics as JSON."""
+"""Runs tasks of Inspect by their names with a made-up model, and prints their metrics as JSON."""
 
+import itertools
 import json
 import random
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 REPLIES = ("Yes.", "no", "I think that it is red.", "There are two.", "", "hard to say", "A cube", "0")
@@ -14,36 +17,94 @@ def reply_to(question: str) -> str:
     return random.Random(question).choice(REPLIES)
 
 
-def made_up(messages: list[Any], tools: Any, tool_choice: Any, config: Any) -> Any:
-    """The output of a model that gets images and a question with an instruction."""
-    from inspect_ai.model import ModelOutput, ModelUsage
+def model_of(reply: Callable[[str], str]) -> Any:
+    """A model that gets images and a question with an instruction."""
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
-    *images, text = messages[0].content
-    assert images
-    assert all(each.type == "image" and each.image.startswith("data:image/png") for each in images)
-    assert text.text.endswith(INSTRUCTION)
-    output = ModelOutput.from_content("mockllm", reply_to(text.text.removesuffix(INSTRUCTION)))
-    # Without it, tokens are counted by a tokenizer that is downloaded.
-    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
-    return output
+    def output(messages: list[Any], tools: Any, tool_choice: Any, config: Any) -> Any:
+        *images, text = messages[0].content
+        assert images
+        assert all(each.type == "image" and each.image.startswith("data:image/png") for each in images)
+        assert text.text.endswith(INSTRUCTION)
+        made = ModelOutput.from_content("mockllm", reply(text.text.removesuffix(INSTRUCTION)))
+        # Without it, tokens are counted by a tokenizer that is downloaded.
+        made.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return made
+
+    return get_model("mockllm/model", custom_outputs=output, memoize=False)
 
 
-def main(task: str, dataset: str, logs: str) -> None:
-    """Evaluates and prints scorer -> metric -> value."""
-    from inspect_ai import eval as evaluate
-    from inspect_ai.model import get_model
-
-    model = get_model("mockllm/model", custom_outputs=made_up, memoize=False)
-    (log,) = evaluate(
-        task, model, task_args={"dataset": dataset}, log_dir=logs, log_images=False, display="none"
-    )
+def metrics_of(log: Any) -> dict[str, dict[str, float]]:
+    """Scorer -> metric -> value."""
     assert log.status == "success", log.error
     assert log.results is not None
     found: dict[str, dict[str, float]] = {}
     for scored in log.results.scores:
         values = {name: each.value for name, each in scored.metrics.items()}
         found.setdefault(scored.scorer, {}).update(values)
-    sys.stdout.write(json.dumps(found))
+    return found
+
+
+def evaluated(name: str, arguments: dict[str, Any], logs: Path, epochs: int = 1) -> dict[str, Any]:
+    """The metrics of a task, and each reply with its id and epoch; epochs have replies of their own."""
+    from inspect_ai import eval as evaluate
+
+    n_calls = itertools.count()
+
+    def reply(question: str) -> str:
+        return reply_to(f"{question}{next(n_calls)}") if epochs > 1 else reply_to(question)
+
+    (log,) = evaluate(
+        name,
+        model_of(reply),
+        task_args=arguments,
+        log_dir=str(logs),
+        log_images=False,
+        display="none",
+        epochs=epochs,
+    )
+    replies = [(each.id, each.epoch, each.output.completion) for each in log.samples or ()]
+    return {"metrics": metrics_of(log), "replies": replies}
+
+
+def retried(name: str, arguments: dict[str, Any], logs: Path) -> list[Any]:
+    """Whether each of three evaluations of a set succeeded, the number of calls of each, and what is right.
+
+    In the first one, the fifth call fails.
+    """
+    from inspect_ai import eval_set
+
+    n_calls, ended = [0, 0, 0], []
+    for k in range(len(n_calls)):
+
+        def reply(question: str, k: int = k) -> str:
+            n_calls[k] += 1
+            if k == 0 and n_calls[0] == 5:
+                raise RuntimeError("the server is gone")
+            return reply_to(question)
+
+        success, made = eval_set(
+            name,
+            str(logs),
+            model=model_of(reply),
+            task_args=arguments,
+            retry_attempts=0,
+            display="none",
+            max_connections=1,
+            log_images=False,
+        )
+        ended.append(success)
+    return [ended, n_calls, metrics_of(made[0])["correct"]]
+
+
+def main(logs: str, runs: str) -> None:
+    """Evaluates and prints the results, one a run, whose JSON is [function, task, arguments, ...]."""
+    functions: dict[str, Callable[..., Any]] = {"evaluated": evaluated, "retried": retried}
+    results = [
+        functions[run](name, arguments, Path(logs) / str(k), *more)
+        for k, (run, name, arguments, *more) in enumerate(json.loads(runs))
+    ]
+    sys.stdout.write(json.dumps(results))
 
 
 if __name__ == "__main__":

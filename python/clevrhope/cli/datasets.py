@@ -233,8 +233,8 @@ def import_(source: Path, out: Path, **choices: Any) -> None:
 @options("""
 Format
     --format NAME -> format_name!: parquet (Hugging Face), webdataset, clevr (the layout of CLEVR_v1.0),
-        official (Parquet and HDF5 of the official CLEVR-HOPE), coco (masks and boxes) or covr (COVR's JSON
-        lines, of questions over several images).
+        official (Parquet and HDF5 of the official CLEVR-HOPE), coco (masks and boxes), lmms-eval (tasks for
+        lmms-eval) or covr (COVR's JSON lines, of questions over several images).
     --out PATH!: A new folder, which appears once it is complete.
 What is exported
     --hop HOP... -> hops: Only this HOP; repeatable.

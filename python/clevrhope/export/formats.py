@@ -4,10 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from clevrhope.export import clevr, coco, covr, official, parquet, webdataset
+from clevrhope.export import clevr, coco, covr, lmms_eval, official, parquet, webdataset
 from clevrhope.export.source import ExportSource
 from clevrhope.runtime.progress import Advance
 from clevrhope.sources.official.names import PARQUET
+from clevrhope.splits.covr.kinds import COVR_KINDS
+from clevrhope.splits.kinds import SPLITS
 
 Write = Callable[[ExportSource, Path, Advance], None]
 """Writes into an empty folder, and reports the number of questions done since its last report."""
@@ -42,6 +44,8 @@ class Format:
     """Whether splits and sets that share an image have a copy each; in other formats it is stored once."""
 
 
+_TEST_SETS = tuple(name for name, kind in {**SPLITS, **COVR_KINDS}.items() if kind.role == "test")
+
 FORMATS: dict[str, Format] = {
     "parquet": Format(
         parquet.write, prefer="png", needs="pyarrow", suites=True, sets=True, masks=True, shards=True
@@ -50,7 +54,9 @@ FORMATS: dict[str, Format] = {
     "clevr": Format(clevr.write, prefer="png", one_hop=True, scenes=True),
     "official": Format(official.write, prefer="png", needs="pyarrow", splits=tuple(PARQUET)),
     "coco": Format(coco.write, prefer="png", needs="pycocotools", scenes=True),
+    "lmms-eval": Format(lmms_eval.write, prefer="png", needs="pyarrow", sets=True, splits=_TEST_SETS),
     "covr": Format(covr.write, prefer="png", single=False, sets=True, copies=False),
 }
 """parquet: Hugging Face datasets; webdataset: tar shards; clevr: the folders of CLEVR_v1.0; official: the
-Parquet and HDF5 files of the official CLEVR-HOPE; coco: instance masks and boxes; covr: COVR's JSON lines."""
+Parquet and HDF5 files of the official CLEVR-HOPE; coco: instance masks and boxes; lmms-eval: tasks for
+lmms-eval; covr: COVR's JSON lines."""

@@ -14,7 +14,7 @@ each row group that has one of them.
 
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -113,24 +113,38 @@ def write_tables(
     `table` makes the rows of the `a_group` samples of a row group; `repeated` are the paths of the columns
     with a dictionary.
     """
-    import pyarrow.parquet as pq
-
     paths = [
         begin.with_name(f"{begin.name}-{number:05d}-of-{n_files:05d}.parquet") for number in range(n_files)
     ]
     for path, samples in zip(paths, split.shards(n_files, whole=False), strict=True):
-        # Written through a Python file, so that a full disk raises Python's error.
-        with (
-            path.open("wb") as file,
-            pq.ParquetWriter(
-                file, schema, use_dictionary=[*repeated], dictionary_pagesize_limit=_DICTIONARY_BYTES
-            ) as writer,
-        ):
+        write_table(path, schema, [(samples, table)], advance, repeated=repeated, a_group=a_group)
+    return paths
+
+
+def write_table(
+    path: Path,
+    schema: "pa.Schema",
+    parts: Iterable[tuple[Iterator[Sample], Callable[[Sequence[Sample]], "pa.Table"]]],
+    advance: Advance,
+    *,
+    repeated: Sequence[str],
+    a_group: int = IMAGES_A_GROUP,
+) -> None:
+    """Writes a Parquet file of samples, each part with what makes its rows; as for `write_tables`."""
+    import pyarrow.parquet as pq
+
+    # Written through a Python file, so that a full disk raises Python's error.
+    with (
+        path.open("wb") as file,
+        pq.ParquetWriter(
+            file, schema, use_dictionary=[*repeated], dictionary_pagesize_limit=_DICTIONARY_BYTES
+        ) as writer,
+    ):
+        for samples, table in parts:
             while group := list(islice(samples, a_group)):
                 rows = table(group)
                 writer.write_table(rows, row_group_size=len(rows))
                 advance(len(rows))
-    return paths
 
 
 def _schema(source: ExportSource, split: SplitSource, columns: Sequence[Field]) -> "pa.Schema":
