@@ -58,6 +58,7 @@ def baseline(folder: Path, kind: str, size: str | None, out: Path, quiet: bool, 
     {_HOPS}
     --limit N: Only N questions of each split, about images that are drawn; with --suite evenly from its
         tests.
+    --level N... -> levels: Only questions on this level of difficulty, 1 to 5; repeatable.
     --seed N0: With --limit, seed of the images; if left out, one is drawn and printed.
     {_SUITE}
     --format requests|html = requests -> form: requests: for a program; html: for people, a page beside the
@@ -191,8 +192,8 @@ Which questions
         such as has-quant; repeatable.
     --partial: Score incomplete predictions, and say how many are missing.
 Tables and intervals
-    --by NAMES: Breakdowns, separated by commas, or none.  [default: answer,objects; with --families or --json
-        also family]
+    --by NAMES: Breakdowns (family, answer, objects, level), separated by commas, or none.  [default:
+        answer,objects; with --families or --json also family]
     --families: Also break down by question family: about 90 lines per pair.
     --bootstrap N0 = 1000: Number of bootstrap samples of the images behind the 95% intervals; 0 gives no
         intervals.  [default: 1000]
@@ -235,12 +236,13 @@ def score(
         results = score_suite(folder, suite, predictions, **options)
     else:
         from clevrhope.metrics import score as run
-        from clevrhope.metrics.answer_key import AnswerKey
+        from clevrhope.metrics.answer_key import ON_REQUEST, AnswerKey
 
         if by is None:
             with_families = families or choices["as_json"]
             known = AnswerKey(folder).breakdowns
-            breakdowns = [name for name in known if name != "family" or with_families]
+            left_out = {ON_REQUEST} if with_families else {ON_REQUEST, "family"}
+            breakdowns = [name for name in known if name not in left_out]
         else:
             breakdowns = ["family"] * families + [name.strip() for name in by.split(",") if by != "none"]
         results = run(folder, predictions, by=breakdowns, partial=partial, **options)

@@ -24,6 +24,7 @@ from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout, image_filename
+from clevrhope.dataset.levels import read_levels
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import QuestionTable, open_split
@@ -87,6 +88,7 @@ def write_requests(
     hops: Sequence[str] = (),
     suite: str | None = None,
     limit: int | None = None,
+    levels: Sequence[int] = (),
     seed: int,
     with_asked: bool = False,
     progress: Progress | None = None,
@@ -103,12 +105,13 @@ def write_requests(
         suite: a suite of paired tests; requests are then about the questions that it made on its splits.
         limit: maximum number of questions from each split, about drawn images; for a suite, its tests take
             turns.
+        levels: only questions on these levels of difficulty, 1 to 5; all if empty.
         seed: seed for drawing images. The questions of a smaller limit are a subset of those of a larger one.
         with_asked: whether requests about one image have `asked`, too.
         progress: shows the test sets; None shows nothing.
 
     Raises:
-        ConfigError: there is no such HOP, split or suite, or the split is train.
+        ConfigError: there is no such HOP, split or suite, the split is train, or no question is on a level.
         DatasetError: the folder is not a dataset, or its images are not rendered.
     """
     layout = Layout(Path(folder))
@@ -118,7 +121,9 @@ def write_requests(
     made = _chosen(layout, hops, splits) if suite is None else choose_suite(layout, suite, hops, splits)
     chosen = [place for place in made if place[1] in splits or has_to_be_answered(place[1])]
     with (progress or Silent()).stage("Writing requests", total=len(chosen), unit="test sets") as advance:
-        requests = _requests(layout, out, chosen, suite, limit, seed, advance, with_asked=with_asked)
+        requests = _requests(
+            layout, out, chosen, suite, limit, levels, seed, advance, with_asked=with_asked
+        )
         n = write_predictions(out, requests, marked_by="answers")
     if not n:
         raise DatasetError(f"{layout.root}: the folder has no test set")
@@ -139,13 +144,14 @@ def _requests(
     chosen: Sequence[tuple[str, str]],
     suite: str | None,
     limit: int | None,
+    levels: Sequence[int],
     seed: int,
     advance: Advance,
     *,
     with_asked: bool,
 ) -> Iterator[dict[str, Any]]:
     """The requests of the chosen test sets in the order of the dataset; see `write_requests`."""
-    draw = {} if limit is None else {"seed": seed}
+    draw, missing = {} if limit is None else {"seed": seed}, {*levels}
     manifest = existing_manifest(layout.manifest)
     attributes, asked_of = manifest.world["attributes"], manifest.digest
     for hop, split in chosen:
@@ -162,7 +168,12 @@ def _requests(
         if len(rows):  # a suite may lack pairs on a split
             answers = [answer for answer in vocab.answers() if answer not in SPECIAL_TOKENS]
             first_images = table.image_idxs.reshape(len(tests), -1)[:, 0]
-            drawn = drawn_in_turn(tests, first_images, limit, seed=seed)
+            kept = np.arange(len(table))
+            if levels:
+                of_questions = read_levels(layout, table)
+                kept = np.flatnonzero(np.isin(of_questions, levels))
+                missing -= {*of_questions.tolist()}
+            drawn = kept[drawn_in_turn(tests[kept], first_images[kept], limit, seed=seed)]
             indices = table.image_idxs[drawn]
             path_of = _image_paths(layout, table, indices[indices >= 0], out)
             spoken = Detokenizer(vocab)
@@ -185,6 +196,8 @@ def _requests(
                         "question_index": int(rows[k]),
                     }
         advance(1)
+    if missing:
+        raise ConfigError(f"{layout.root}: no question of these test sets is on level {min(missing)}")
 
 
 def asked_answers(
