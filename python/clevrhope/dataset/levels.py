@@ -1,4 +1,4 @@
-"""Levels of difficulty of questions, which levels.toml defines, and what earns a reward there without an image."""
+"""Levels of difficulty of questions, as levels.toml defines them, and rewards that need no image."""
 
 import tomllib
 from collections.abc import Sequence
@@ -68,7 +68,7 @@ def levels_of(table: QuestionTable, n_objects: Ints) -> Ints:
 
 
 def read_levels(layout: Layout, table: QuestionTable) -> Ints:
-    """(N,) the level of each question of a dataset's table, whose scene files give the numbers of objects.
+    """(N,) the level of each question of a table; the dataset's scene files give the numbers of objects.
 
     Raises:
         DatasetError: a scene is missing, or a scene file is damaged.
@@ -81,8 +81,8 @@ def read_levels(layout: Layout, table: QuestionTable) -> Ints:
     missing = np.setdiff1d(table.scenes, scenes.indices)
     if len(missing):
         raise DatasetError(
-            f"{layout.scenes(table.pool)}: scene {missing[0]} is missing, and the level of a question depends "
-            "on the number of objects; restore the file, or leave levels out"
+            f"{layout.scenes(table.pool)}: scene {missing[0]} is missing, and the level depends on "
+            "the number of objects; restore the file, or leave levels out"
         )
     in_scene = np.zeros(scenes.indices.max(initial=0) + 2, dtype=np.int32)  # the last is for ABSENT, -1
     in_scene[scenes.indices] = scenes.n_objects
@@ -104,7 +104,8 @@ def rows_on(levels: Ints, chosen: Sequence[int], place: str) -> list[int]:
     for level in chosen:
         if level not in there:
             raise ConfigError(
-                f"{place}: no question is on level {level}; it has questions on {', '.join(map(str, there))}"
+                f"{place}: no question is on level {level}; there are questions on level "
+                f"{', '.join(map(str, there))}"
             )
     rows: list[int] = np.flatnonzero(np.isin(levels, chosen)).tolist()
     return rows

@@ -103,8 +103,8 @@ class Split(ItemSequence):
     ) -> None:
         """Takes a table with a vocabulary, and the sources of images and scenes; None leaves these out.
 
-        `rows` are the rows of the items; None for all. `scenes` provides the split's scenes as JSON, by index. Both sources are asked only for what an item
-        is about, when the item is accessed.
+        `rows` are the rows of the items; None for all. `scenes` provides the split's scenes as JSON, by
+        index. Both sources are asked only for what an item is about, when the item is accessed.
         """
         assert table.vocab is not None
         self.hop, self.split, self.pool = table.hop, table.split, table.pool

@@ -101,8 +101,8 @@ def export(
         progress: shows the progress of the export.
 
     Raises:
-        ConfigError: there is no such format, HOP, split, level, instruction or size, several HOPs were given to a format for one
-            HOP, the format or the folder has no masks, or a library is missing.
+        ConfigError: there is no such format, HOP, split, level, instruction or size, several HOPs were given
+            to a format for one HOP, the format or the folder has no masks, or a library is missing.
         DatasetError: `out` is not empty, a file of the dataset is missing or truncated, or the disk is full
             or not writable.
     """

@@ -121,9 +121,7 @@ def write_requests(
     made = _chosen(layout, hops, splits) if suite is None else choose_suite(layout, suite, hops, splits)
     chosen = [place for place in made if place[1] in splits or has_to_be_answered(place[1])]
     with (progress or Silent()).stage("Writing requests", total=len(chosen), unit="test sets") as advance:
-        requests = _requests(
-            layout, out, chosen, suite, limit, levels, seed, advance, with_asked=with_asked
-        )
+        requests = _requests(layout, out, chosen, suite, limit, levels, seed, advance, with_asked=with_asked)
         n = write_predictions(out, requests, marked_by="answers")
     if not n:
         raise DatasetError(f"{layout.root}: the folder has no test set")
