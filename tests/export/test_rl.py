@@ -1,4 +1,4 @@
-"""The export for reinforcement learning: its rows as `datasets` reads them, their rewards, and the hold-out."""
+"""The export for reinforcement learning: its rows in `datasets`, their rewards, and the hold-out."""
 
 import json
 import re
@@ -15,7 +15,7 @@ import clevrhope
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.levels import floors, read_levels
 from clevrhope.errors import ConfigError
-from clevrhope.export import FORMATS, export
+from clevrhope.export import export
 from clevrhope.rewards import answer_reward, compute_score, compute_score_easyr1
 from wording import refused
 
@@ -175,11 +175,10 @@ def test_what_it_refuses(png_dataset: Path, tmp_path: Path) -> None:
         with refused(ConfigError):
             export(png_dataset, out, hops=[HOP], **wrong)
     assert not out.exists()
-    assert [name for name, each in FORMATS.items() if each.prompts] == ["rl"]
 
 
 def test_the_commands_of_the_page(png_dataset: Path, tmp_path: Path, cli: Cli) -> None:
-    """verl and EasyR1 have environments of their own; the files and the reward that they are given are here."""
+    """verl and EasyR1 have environments of their own; the files and rewards that they are given are here."""
     blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
     (command,) = re.findall(r"^clevrhope (export .*)$", "".join(blocks), re.MULTILINE)
     words = [
