@@ -36,7 +36,8 @@ def level_of(item: dict[str, Any]) -> int:
     scenes = item["scenes"] if "scenes" in item else [item["scene"]]
     n_relations = sum(function.startswith(RELATIONS) for function in functions)
     n_objects = sum(len(scene["objects"]) for scene in scenes)
-    points = sum(len(functions) >= least for least in (8, 12, 16)) + min(n_relations, 2)
+    thresholds = (10, 14, 18) if "scenes" in item else (8, 12, 16)
+    points = sum(len(functions) >= least for least in thresholds) + min(n_relations, 2)
     points += n_objects >= (30 if "scenes" in item else 7)
     return min(max(points, 1), 5)
 
