@@ -1,6 +1,6 @@
 """Prompts for trainers that learn from rewards, in the columns of trl; docs/training_vlms.md has examples."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -8,11 +8,11 @@ from typing import Any
 from PIL import Image
 
 from clevrhope.dataset.folder import Folder
-from clevrhope.dataset.loader import load
+from clevrhope.dataset.loader import Split, load
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
 from clevrhope.metrics.request_files import asked_answers
 from clevrhope.replies.instructions import find_instruction
-from clevrhope.training.stream import stream
+from clevrhope.training.stream import Stream, stream
 
 
 def prompts(
@@ -44,18 +44,20 @@ def prompts(
         ClevrhopeError: as of `clevrhope.load` or `clevrhope.stream`; or there is no such instruction.
     """
     prompt = find_instruction(instruction)
+    items: Split | Stream
+    attributes: Mapping[str, Sequence[str]] = {}
     if folder is None:
-        items, attributes = stream(hop, split, text=True, **choices), {}
+        items = stream(hop, split, text=True, **choices)
     else:
-        attributes = Folder.open(Path(folder), finished=False).attributes
         items = load(folder, hop, split, images=True, text=True, **choices)
+        attributes = Folder.open(Path(folder), finished=False).attributes
     answers = [answer for answer in items.vocab.answers() if answer not in SPECIAL_TOKENS]
     for item in items:
-        row = {"prompt": [{"role": "user", "content": prompt.after(item["question_text"])}]}
+        question, answer = item["question_text"], item["answer_text"]
+        row: dict[str, Any] = {"prompt": [{"role": "user", "content": prompt.after(question)}]}
         if "images" in item:
-            program = item["program_text"].split()
-            row |= {"images": [*map(Image.fromarray, item["images"])]}
-            row |= {"asked": asked_answers(program, answers, attributes)}
+            row["images"] = [*map(Image.fromarray, item["images"])]
+            asked = asked_answers(item["program_text"].split(), answers, attributes)
         else:
-            row |= {"image": Image.fromarray(item["image"]), "asked": []}
-        yield {**row, "question": item["question_text"], "answer": item["answer_text"]}
+            row["image"], asked = Image.fromarray(item["image"]), []
+        yield {**row, "question": question, "answer": answer, "asked": asked}

@@ -130,10 +130,10 @@ def floors(table: QuestionTable, levels: Ints) -> dict[int, Floor]:
         groups, of_group = np.unique(asked, return_inverse=True)
         counts = np.zeros((len(groups), len(names)), dtype=np.int64)
         np.add.at(counts, (of_group, answers), 1)
-        n_right = (
-            counts[:, names.index("yes")].sum() if "yes" in names else 0,
-            counts.sum(axis=0).max(),
-            counts.max(axis=1).sum(),
+        found[level] = Floor(
+            yes=float(np.mean(answers == names.index("yes"))) if "yes" in names else 0.0,
+            most_frequent=float(counts.sum(axis=0).max() / len(answers)),
+            by_function=float(counts.max(axis=1).sum() / len(answers)),
+            random=1 / n_allowed,
         )
-        found[level] = Floor(*(float(n) / len(answers) for n in n_right), 1 / n_allowed)
     return found

@@ -99,7 +99,7 @@ class Split(ItemSequence):
         annotations: PassesFile | None = None,
         passes: Sequence[str] = (),
         scenes: SceneSource | None = None,
-        rows: Sequence[int] | None = None,
+        rows: list[int] | None = None,
     ) -> None:
         """Takes a table with a vocabulary, and the sources of images and scenes; None leaves these out.
 
