@@ -234,13 +234,16 @@ def import_(source: Path, out: Path, **choices: Any) -> None:
 Format
     --format NAME -> format_name!: parquet (Hugging Face), webdataset, clevr (the layout of CLEVR_v1.0),
         official (Parquet and HDF5 of the official CLEVR-HOPE), coco (masks and boxes), lmms-eval (tasks for
-        lmms-eval) or covr (COVR's JSON lines, of questions over several images).
+        lmms-eval), covr (COVR's JSON lines, of questions over several images) or rl (Parquet for
+        reinforcement learning: verl, EasyR1).
     --out PATH!: A new folder, which appears once it is complete.
 What is exported
     --hop HOP... -> hops: Only this HOP; repeatable.
     --splits SPLITS...: Only these splits, separated by commas.
+    --level N... -> levels: With rl: only questions on this level of difficulty, 1 to 5; repeatable.
     --train-questions N: Only the first N questions of train; 25000 and 200000 give the paper's smaller sets.
     --no-images: Export text only.
+    --instruction NAME: With rl: short, think, or a text file; it follows each question.  [default: think]
     --masks: With parquet: also export masks, of a folder built with them.
 Files
     --shard-size N: With parquet or webdataset: the number of images in a file; by default, so many that eight
@@ -269,6 +272,8 @@ def export(folder: Path, **choices: Any) -> None:
         hops=choices["hops"] or None,
         splits=read_names(choices["splits"]) or None,
         train_questions=choices["train_questions"],
+        levels=choices["levels"],
+        instruction=choices["instruction"],
         images=not choices["no_images"],
         masks=choices["masks"],
         shard_size=choices["shard_size"],

@@ -64,6 +64,7 @@ Which questions
         tests.
     --half-width POINTS: In place of --limit, as many questions of each split as give 95% intervals of this
         half-width, in points, at an accuracy of 50%.
+    --level N... -> levels: Only questions on this level of difficulty, 1 to 5; repeatable.
     --seed N0: With --limit or --half-width, seed of the images; if left out, one is drawn and printed.
     {_SUITE}
 What is written
@@ -105,9 +106,9 @@ def ask(
         raise click.UsageError("--format batch, and no other, needs --model, the model that answers")
     if jpeg is not None and form not in ("batch", "vlmeval"):
         raise click.UsageError("--jpeg needs --format batch or vlmeval, whose files contain images")
-    if half_width is not None and (limit is not None or choices["suite"] is not None):
+    if half_width is not None and (limit is not None or choices["suite"] or choices["levels"]):
         raise click.UsageError(
-            "--half-width chooses how many questions are asked; leave out --limit and --suite"
+            "--half-width chooses how many questions are asked; leave out --limit, --level and --suite"
         )
     if seed is not None and limit is None and half_width is None:
         raise click.UsageError("--seed needs --limit or --half-width, which draw images")
@@ -293,8 +294,8 @@ Which questions
         such as has-quant; repeatable.
     --partial: Score incomplete predictions, and say how many are missing.
 Tables and intervals
-    --by NAMES: Breakdowns, separated by commas, or none.  [default: answer,objects; with --families or --json
-        also family]
+    --by NAMES: Breakdowns (family, answer, objects, level), separated by commas, or none.  [default:
+        answer,objects; with --families or --json also family]
     --families: Also break down by question family: about 90 lines per pair.
     --bootstrap N0 = 1000: Number of bootstrap samples of the images behind the 95% intervals; 0 gives no
         intervals.  [default: 1000]
@@ -337,12 +338,13 @@ def score(
         results = score_suite(folder, suite, predictions, **options)
     else:
         from clevrhope.metrics import score as run
-        from clevrhope.metrics.answer_key import AnswerKey
+        from clevrhope.metrics.answer_key import ON_REQUEST, AnswerKey
 
         if by is None:
             with_families = families or choices["as_json"]
             known = AnswerKey(folder).breakdowns
-            breakdowns = [name for name in known if name != "family" or with_families]
+            left_out = {ON_REQUEST} if with_families else {ON_REQUEST, "family"}
+            breakdowns = [name for name in known if name not in left_out]
         else:
             breakdowns = ["family"] * families + [name.strip() for name in by.split(",") if by != "none"]
         results = run(folder, predictions, by=breakdowns, partial=partial, **options)

@@ -19,6 +19,7 @@ from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import Images, ImageSource, find_images
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.levels import read_levels, rows_on
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
 from clevrhope.dataset.question_kinds import PAIRS, kind_of
 from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
@@ -98,11 +99,12 @@ class Split(ItemSequence):
         annotations: PassesFile | None = None,
         passes: Sequence[str] = (),
         scenes: SceneSource | None = None,
+        rows: list[int] | None = None,
     ) -> None:
         """Takes a table with a vocabulary, and the sources of images and scenes; None leaves these out.
 
-        `scenes` provides the split's scenes as JSON, by index. Both sources are asked only for what an item
-        is about, when the item is accessed.
+        `rows` are the rows of the items; None for all. `scenes` provides the split's scenes as JSON, by
+        index. Both sources are asked only for what an item is about, when the item is accessed.
         """
         assert table.vocab is not None
         self.hop, self.split, self.pool = table.hop, table.split, table.pool
@@ -112,7 +114,7 @@ class Split(ItemSequence):
         self.rendered = source is not None
         """Whether items have images."""
         self.table = table
-        self._rows = range(len(table))
+        self._rows = range(len(table)) if rows is None else rows
         self._source = source
         self._spoken, self._text = Detokenizer(table.vocab), text
         self._transform = transform
@@ -248,6 +250,7 @@ class _Choices(TypedDict, total=False):
     transform: Transform | None
     passes: Sequence[str]
     scenes: bool
+    levels: Sequence[int]
 
 
 @overload
@@ -274,6 +277,7 @@ def load(
     transform: Transform | None = None,
     passes: Sequence[str] = (),
     scenes: bool = False,
+    levels: Sequence[int] = (),
 ) -> Split | Pairs:
     """Loads a split's questions as a sequence of dictionaries (see `Split`), if possible a torch Dataset.
 
@@ -293,14 +297,18 @@ def load(
         passes: some of "mask", "depth" and "normal", if the folder was built with them; not supported for a
             split about sets of images.
         scenes: add the scenes, as in the dataset's files.
+        levels: load only questions on these levels of difficulty, 1 to 5, of the first `limit`; all if empty.
 
     Raises:
-        ConfigError: the folder lacks the HOP, split, suite, pass or number of questions; says what it has.
+        ConfigError: the folder lacks the HOP, split, suite, pass, level or number of questions; says what it
+            has.
         DatasetError: the folder is not a dataset, a file is cut off, some of the images are missing, or all
             of them are missing with `images=True`.
     """
     layout = Layout(Path(folder))
     hop = find_hop(layout, hop)
+    if suite is not None and levels:
+        raise ConfigError(f"levels: the pairs of {suite} have none; leave out suite or levels")
     if suite is None:
         if kind_of(split).of_sets and passes:
             raise ConfigError(
@@ -319,6 +327,7 @@ def load(
                     f"{path}: it has {len(table) // 2:,} pairs, but the first {limit:,} were asked for"
                 )
             table = table.part(0, 2 * limit)
+    chosen = rows_on(read_levels(layout, table), levels, f"{hop}/{split}") if levels else None
     questions: Split = torch_class(Split)(
         table,
         _source(layout, table, images=images),
@@ -327,6 +336,7 @@ def load(
         annotations=find_passes(layout, table.pool, table.scenes, passes) if passes else None,
         passes=passes,
         scenes=_scenes(layout, table) if scenes else None,
+        rows=chosen,
     )
     if suite is None:
         return questions

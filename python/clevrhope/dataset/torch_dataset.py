@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, SupportsIndex, overload
 class ItemSequence(ABC):
     """Items by number, like a list: counted from either end, iterated in order, and sliced."""
 
-    _rows: range
+    _rows: range | list[int]
     """The row of each item; for a slice, only the rows that it selects."""
     _unit: ClassVar[str]
     """What messages call an item."""

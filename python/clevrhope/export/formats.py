@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from clevrhope.export import clevr, coco, covr, lmms_eval, official, parquet, webdataset
+from clevrhope.export import clevr, coco, covr, lmms_eval, official, parquet, rl, webdataset
 from clevrhope.export.source import ExportSource
 from clevrhope.runtime.progress import Advance
 from clevrhope.sources.official.names import PARQUET
@@ -40,6 +40,8 @@ class Format:
     """Whether a split is divided into files of a size that can be chosen."""
     scenes: bool = False
     """Whether the format needs scenes and programs, which an import may lack."""
+    prompts: bool = False
+    """Whether questions are followed by an instruction, and can be chosen by their level."""
     copies: bool = True
     """Whether splits and sets that share an image have a copy each; in other formats it is stored once."""
 
@@ -56,7 +58,8 @@ FORMATS: dict[str, Format] = {
     "coco": Format(coco.write, prefer="png", needs="pycocotools", scenes=True),
     "lmms-eval": Format(lmms_eval.write, prefer="png", needs="pyarrow", sets=True, splits=_TEST_SETS),
     "covr": Format(covr.write, prefer="png", single=False, sets=True, copies=False),
+    "rl": Format(rl.write, prefer="png", needs="pyarrow", sets=True, scenes=True, prompts=True),
 }
 """parquet: Hugging Face datasets; webdataset: tar shards; clevr: the folders of CLEVR_v1.0; official: the
 Parquet and HDF5 files of the official CLEVR-HOPE; coco: instance masks and boxes; lmms-eval: tasks for
-lmms-eval; covr: COVR's JSON lines."""
+lmms-eval; covr: COVR's JSON lines; rl: Parquet for trainers that learn from rewards."""

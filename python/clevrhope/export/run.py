@@ -11,6 +11,7 @@ from clevrhope.dataset.contents import choose, suite_command
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import Images, find_images
 from clevrhope.dataset.layout import FOLDERS, Layout
+from clevrhope.dataset.levels import read_levels, rows_on
 from clevrhope.dataset.manifest import FILES_TABLE, Manifest
 from clevrhope.dataset.passes_h5 import find_passes
 from clevrhope.dataset.question_kinds import KINDS, PAIRS, SETS, SINGLE, kind_of
@@ -21,6 +22,7 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export.formats import FORMATS, Format
 from clevrhope.export.source import ExportSource, SplitSource, source_json
+from clevrhope.replies.instructions import find_instruction
 from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.progress import Progress, Silent
@@ -75,6 +77,8 @@ def export(
     images: bool = True,
     masks: bool = False,
     shard_size: int | None = None,
+    levels: Sequence[int] = (),
+    instruction: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Exported:
     """Writes splits of a finished dataset in a format that other libraries read (see docs/export.md).
@@ -92,17 +96,23 @@ def export(
         masks: whether to export the masks too; needs a folder built with masks, and format "parquet".
         shard_size: images of a file, of formats "parquet" and "webdataset"; by default so many that eight
             loaders have a file each, but at least 16, and at most what the format recommends.
+        levels: only questions on these levels of difficulty, 1 to 5, of format "rl"; all if empty.
+        instruction: the name or file of what follows each question of format "rl"; None for "think".
         progress: shows the progress of the export.
 
     Raises:
-        ConfigError: there is no such format, HOP, split or size, several HOPs were given to a format for one
-            HOP, the format or the folder has no masks, or a library is missing.
+        ConfigError: there is no such format, HOP, split, level, instruction or size, several HOPs were given
+            to a format for one HOP, the format or the folder has no masks, or a library is missing.
         DatasetError: `out` is not empty, a file of the dataset is missing or truncated, or the disk is full
             or not writable.
     """
     chosen = _format(format)
     if masks and not chosen.masks:
         raise ConfigError(f"--masks goes with --format parquet, not {format}; coco has masks without it")
+    if not chosen.prompts and (levels or instruction is not None):
+        option = "--level" if levels else "--instruction"
+        raise ConfigError(f"{option} goes with --format rl, not {format}")
+    prompt = find_instruction(instruction or "think") if chosen.prompts else None
     check_new(out)
     layout = Layout(folder)
     check_links(folder, (layout.manifest.name, FILES_TABLE, layout.vocab.name, *FOLDERS))
@@ -118,8 +128,8 @@ def export(
         raise ConfigError(f"--shard-size goes with --format parquet and webdataset, not {format}")
     if shard_size is not None and shard_size < 1:
         raise ConfigError(f"--shard-size: {shard_size}; expected 1 or more images in a file")
-    source = _source(dataset, names, chosen, train_questions, images, masks)
-    source = replace(source, shard_size=shard_size)
+    source = _source(dataset, names, chosen, train_questions, levels, images, masks)
+    source = replace(source, shard_size=shard_size, instruction=prompt)
     if chosen.scenes and not all(
         dataset.has_scenes(each.reader.pool) and each.n_programs for each in source.splits
     ):
@@ -205,6 +215,7 @@ def _source(
     names: Sequence[tuple[str, str]],
     chosen: Format,
     train_questions: int | None,
+    wanted_levels: Sequence[int],
     wants_images: bool,
     wants_masks: bool,
 ) -> ExportSource:
@@ -223,11 +234,16 @@ def _source(
                 f"{reader.path}: it holds {reader.hop}/{reader.split} of pool {reader.pool}, but the "
                 f"manifest has {hop}/{split} of pool {entry['pool']} there; run the dataset's build again"
             )
+        levels = read_levels(layout, reader) if chosen.prompts else None
+        rows = None
+        if levels is not None and wanted_levels:
+            rows = np.array(rows_on(levels, wanted_levels, f"{hop}/{split}"), dtype=np.int32)
+            reader, levels = reader.take(rows), levels[rows]
         image_idxs = reader.image_idxs[reader.image_idxs >= 0]
         images = _images(layout, manifest, reader.pool, image_idxs, chosen) if wants_images else None
         indices, counts = np.unique(image_idxs, return_counts=True)
         masks = find_passes(layout, reader.pool, indices, ("mask",)) if wants_masks and images else None
-        splits.append(SplitSource(reader, images, indices, counts, masks=masks))
+        splits.append(SplitSource(reader, images, indices, counts, masks=masks, levels=levels, rows=rows))
     bare = next((each for each in splits if each.images is None), None)
     if bare is not None and any(each.images is not None for each in splits):
         raise DatasetError(

@@ -25,6 +25,7 @@ from clevrhope.dataset.question_kinds import MARKS, Field, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
+from clevrhope.replies.instructions import Instruction
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.threads import map_in_threads
@@ -82,6 +83,10 @@ class SplitSource:
     """(images,) the number of questions about each scene; of sets, whose sets contain it."""
     masks: PassesFile | None = field(default=None, kw_only=True)
     """The masks; None if they are not exported."""
+    levels: Ints | None = field(default=None, kw_only=True)
+    """(questions,) the level of each question, if the format has levels."""
+    rows: Ints | None = field(default=None, kw_only=True)
+    """(questions,) the place of each question in its split, if only some levels were chosen."""
 
     @property
     def kind(self) -> QuestionKind:
@@ -261,6 +266,8 @@ class ExportSource:
     them."""
     shard_size: int | None = None
     """Images of a file; None for a size by which eight loaders have a file each."""
+    instruction: Instruction | None = None
+    """What follows each question, if the format has prompts."""
 
     def scene_of(self, pool: str) -> Callable[[int], str]:
         """A function that gives the scene of an image of a pool as JSON, "" if the scenes are not known."""
@@ -370,6 +377,7 @@ def source_json(source: ExportSource, format_name: str) -> bytes:
         "templates": manifest.templates["fingerprint"],
         "strictness": manifest.settings.strictness,
         "images": source.rendered,
+        **({"instruction": source.instruction.label} if source.instruction else {}),
         "splits": {
             hop: {each.split: {"questions": len(each.reader), "scenes": len(each.indices)} for each in splits}
             for hop, splits in source.by_hop().items()

@@ -16,6 +16,7 @@ from clevrhope.dataset.contents import check_suite, suite_command, suite_splits_
 from clevrhope.dataset.covr_questions import description_of
 from clevrhope.dataset.folder import Folder, identity
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
+from clevrhope.dataset.levels import levels_of
 from clevrhope.dataset.measured import read_measured
 from clevrhope.dataset.mentions import mentions_together
 from clevrhope.dataset.question_kinds import PAIRS, SETS, SINGLE, Field, QuestionKind, kind_of
@@ -33,7 +34,10 @@ from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
 from clevrhope.splits.palettes import parse_pool_name
 
 BREAKDOWNS = ("family", "answer", "objects")
-"""The breakdowns by which questions about one image can be grouped."""
+"""The breakdowns by which questions about one image are grouped."""
+
+ON_REQUEST = "level"
+"""The breakdown by which they are only grouped if it is named."""
 
 
 @dataclass(frozen=True)
@@ -264,7 +268,8 @@ class AnswerKey:
     def breakdowns(self) -> tuple[str, ...]:
         """The names of the breakdowns that questions of this kind have."""
         names = tuple(field.name for field in self.kind.breakdowns) or BREAKDOWNS
-        return tuple(name for name in names if name not in self.unknown)
+        known = tuple(name for name in names if name not in self.unknown)
+        return (*known, ON_REQUEST) if "objects" in known else known
 
     @cached_property
     def unknown(self) -> Mapping[str, str]:
@@ -303,6 +308,10 @@ class AnswerKey:
             return Breakdown(
                 lambda questions: self._type_of_answer[questions.answers],
                 lambda n: Part(by, self._answer_types[n]),
+            )
+        if by == ON_REQUEST:
+            return Breakdown(
+                lambda questions: levels_of(questions, self.objects(questions)), lambda n: Part(by, str(n))
             )
         return Breakdown(self.objects, lambda n: Part(by, str(n)))
 

@@ -28,6 +28,7 @@ from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout, image_filename
+from clevrhope.dataset.levels import read_levels
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import QuestionTable, open_split
@@ -100,6 +101,7 @@ def write_requests(
     hops: Sequence[str] = (),
     suite: str | None = None,
     limit: int | Mapping[tuple[str, str], int] | None = None,
+    levels: Sequence[int] = (),
     seed: int,
     form: str = "requests",
     instruction: Instruction | None = None,
@@ -118,6 +120,7 @@ def write_requests(
         suite: a suite of paired tests; requests are then about the questions that it made on its splits.
         limit: maximum number of questions from each split, or from each (HOP, split), about drawn images; for
             a suite, its tests take turns.
+        levels: only questions on these levels of difficulty, 1 to 5; all if empty.
         seed: seed for drawing images. The questions of a smaller limit are a subset of those of a larger one.
         form: what is made of the requests: for "html", a page for people, all have `asked` and none `prompt`;
             for "vlmeval", a table, all have `right_answer`.
@@ -126,7 +129,7 @@ def write_requests(
         progress: shows the splits; None shows nothing.
 
     Raises:
-        ConfigError: there is no such HOP, split or suite.
+        ConfigError: there is no such HOP, split or suite, or no question is on a level.
         DatasetError: the folder is not a dataset, or its images are not rendered.
     """
     layout = Layout(Path(folder))
@@ -135,7 +138,9 @@ def write_requests(
     known = {"seed": None if limit is None else seed, "jpeg": jpeg, "instruction": label}
     same = {name: value for name, value in known.items() if value is not None}
     with (progress or Silent()).stage("Writing requests", total=len(chosen), unit="splits") as advance:
-        requests = _requests(layout, out, chosen, suite, limit, seed, form, instruction, same, advance)
+        requests = _requests(
+            layout, out, chosen, suite, limit, levels, seed, form, instruction, same, advance
+        )
         n = write_predictions(out, requests, marked_by="answers")
     if not n:
         raise DatasetError(f"{layout.root}: the folder has no test set")
@@ -162,6 +167,7 @@ def _requests(
     chosen: Sequence[tuple[str, str]],
     suite: str | None,
     limit: int | Mapping[tuple[str, str], int] | None,
+    levels: Sequence[int],
     seed: int,
     form: str,
     instruction: Instruction | None,
@@ -172,6 +178,7 @@ def _requests(
 
     See `write_requests`.
     """
+    missing = {*levels}
     manifest = existing_manifest(layout.manifest)
     attributes, asked_of = manifest.world["attributes"], manifest.digest
     for hop, split in chosen:
@@ -189,7 +196,12 @@ def _requests(
             answers = [answer for answer in vocab.answers() if answer not in SPECIAL_TOKENS]
             first_images = table.image_idxs.reshape(len(tests), -1)[:, 0]
             most = limit if limit is None or isinstance(limit, int) else limit[hop, split]
-            drawn = drawn_in_turn(tests, first_images, most, seed=seed)
+            kept = np.arange(len(table))
+            if levels:
+                of_questions = read_levels(layout, table)
+                kept = np.flatnonzero(np.isin(of_questions, levels))
+                missing -= {*of_questions.tolist()}
+            drawn = kept[drawn_in_turn(tests[kept], first_images[kept], most, seed=seed)]
             indices = table.image_idxs[drawn]
             path_of = _image_paths(layout, table, indices[indices >= 0], out)
             spoken = Detokenizer(vocab)
@@ -217,6 +229,8 @@ def _requests(
                         "question_index": int(rows[k]),
                     }
         advance(1)
+    if missing:
+        raise ConfigError(f"{layout.root}: no question of these test sets is on level {min(missing)}")
 
 
 def asked_answers(

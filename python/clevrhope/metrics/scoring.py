@@ -12,7 +12,7 @@ from clevrhope.dataset.question_kinds import SINGLE, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.vocab import NO_ANSWER
 from clevrhope.errors import PredictionsError
-from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images, has_to_be_answered
+from clevrhope.metrics.answer_key import ON_REQUEST, AnswerKey, Breakdown, drawn_images, has_to_be_answered
 from clevrhope.metrics.collector import (
     NOT_AN_ANSWER,
     NOT_GIVEN,
@@ -63,8 +63,8 @@ def score(
         predictions: one or more files, JSON lines or Parquet, as docs/predictions.md describes them.
         seed: seed of the bootstrap, 0 or more; the same seed gives the same intervals.
         bootstrap: number of bootstrap samples; 0 for no intervals.
-        by: breakdowns, by default all of the kind: "family", "answer" and "objects" of questions about one
-            image; "objects" reads the folder's scene files.
+        by: breakdowns, by default all of the kind but "level": "family", "answer", "objects" and "level" of
+            questions about one image; the last two read the folder's scene files.
         hops: the HOPs to score, by default all in the folder; predictions about others are ignored.
         partial: whether to score incomplete predictions and count the missing ones.
         progress: shows the progress of the scoring.
@@ -77,7 +77,8 @@ def score(
     """
     check_draws(bootstrap, seed)
     key = AnswerKey(folder, kind)
-    names = checked_names("--by: no breakdown", key.breakdowns if by is None else by, key.breakdowns)
+    default = [name for name in key.breakdowns if name != ON_REQUEST]
+    names = checked_names("--by: no breakdown", default if by is None else by, key.breakdowns)
     files = files_of(predictions)
     collector = collect(files, key, checked_hops(key, hops), partial=partial, progress=progress)
 

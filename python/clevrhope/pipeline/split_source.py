@@ -84,6 +84,13 @@ class SplitSource:
         binding |= {"hop": job.hop.name, "split": job.split, "questions": self.config.changed_settings()}
         return _joined(made, limit, vocab, job), binding
 
+    def n_objects(self, engine: Engine, image_idxs: Ints) -> Ints:
+        """(N,) number of objects in each of these scenes (N,) of the split's pool, which are made for it."""
+        indices, at = np.unique(image_idxs, return_inverse=True)
+        rows = (row for batch in engine.scene_rows(self.job.pool, indices) for row in batch)
+        counts: Ints = np.array([len(json.loads(row)["objects"]) for row in rows], dtype=np.int32)[at]
+        return counts
+
     def binding(self, engine: Engine) -> dict[str, Any]:
         """Everything that decides the scenes of the split's pool."""
         world = engine.world_of(self.job.pool).fingerprint

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from os import PathLike
 from pathlib import Path
@@ -18,6 +18,7 @@ import numpy as np
 
 from clevrhope.config.presets import Config
 from clevrhope.config.sources import resolve_config
+from clevrhope.dataset.levels import levels_of, rows_on
 from clevrhope.dataset.loader import Item, Split, Transform
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.torch_dataset import restored, torch_class
@@ -63,6 +64,7 @@ def stream(
     text: bool = False,
     transform: Transform | None = None,
     scenes: bool = False,
+    levels: Sequence[int] = (),
     shuffle: int | None = None,
     buffer: int = 4,
     rank: int | None = None,
@@ -91,6 +93,7 @@ def stream(
         text: adds question, program and answer in words.
         transform: applied to each image, (height, width, 3) uint8 RGB.
         scenes: adds the scenes, as a dataset's files have them.
+        levels: only questions on these levels of difficulty, 1 to 5, of the first `limit`; all if empty.
         shuffle: a seed for the order; None for the split's own order.
         buffer: number of windows of 250 images whose questions are shuffled together; a process holds their
             images in memory.
@@ -102,7 +105,7 @@ def stream(
         A torch `IterableDataset` where torch is installed, another iterable elsewhere.
 
     Raises:
-        ConfigError: there is no such pair or split, or a setting is wrong.
+        ConfigError: there is no such pair or split, no question is on a level, or a setting is wrong.
         DatasetError: the cache cannot be used.
         SplitError: no question or scene meets the split's conditions.
         SceneError: the renderer has no formula for a shape or material.
@@ -140,11 +143,17 @@ def stream(
     rows, binding = source.make(engine, limit)
     windows = Windows(source, rendering, kept)
     pixels, given = windows if images else None, windows if scenes else None
-    items = Split(rows, pixels, text=text, transform=transform, scenes=given)
+    chosen, image_idxs = None, rows.image_idxs
+    if levels:
+        n_objects = source.n_objects(engine, image_idxs)
+        chosen = rows_on(levels_of(rows, n_objects), levels, f"{rows.hop}/{split}")
+        image_idxs = image_idxs[chosen]
+        binding["levels"] = sorted(set(levels))
+    items = Split(rows, pixels, text=text, transform=transform, scenes=given, rows=chosen)
     decided = {**binding, **rendered, "n": len(rows), "order": asdict(order)}
     digest = hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest()
-    bounds = window_bounds(rows.image_idxs, source.group)
-    made: Stream = torch_class(Stream)(items, windows, rows.image_idxs, bounds, order, ranks, digest)
+    bounds = window_bounds(image_idxs, source.group)
+    made: Stream = torch_class(Stream)(items, windows, image_idxs, bounds, order, ranks, digest)
     return made
 
 
