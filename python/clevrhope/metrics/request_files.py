@@ -166,9 +166,7 @@ def _requests(
     out: Path,
     chosen: Sequence[tuple[str, str]],
     suite: str | None,
-    limit: int | Mapping[tuple[str, str], int] | None,
-    levels: Sequence[int],
-    seed: int,
+    draw: tuple[int | Mapping[tuple[str, str], int] | None, Sequence[int], int],
     form: str,
     instruction: Instruction | None,
     same: Mapping[str, Any],
@@ -176,8 +174,9 @@ def _requests(
 ) -> Iterator[dict[str, Any]]:
     """The requests of the chosen splits in the order of the dataset, with what is the same in all.
 
-    See `write_requests`.
+    `draw` is the limit, levels and seed of `write_requests`.
     """
+    limit, levels, seed = draw
     missing = {*levels}
     manifest = existing_manifest(layout.manifest)
     attributes, asked_of = manifest.world["attributes"], manifest.digest
