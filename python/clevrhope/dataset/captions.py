@@ -103,9 +103,8 @@ def is_captions(folder: Path) -> bool:
 
 def write_captions(folder: Path, about: Mapping[str, Any], tables: Sequence[CaptionTable]) -> None:
     """Writes captions.json; `about` is what it says of the dataset."""
-    rows = ",\n".join(f"    {json.dumps(asdict(table))}" for table in tables)
-    head = json.dumps(about, indent=2)[:-2]
-    write_whole(folder / CAPTIONS, f'{head},\n  "tables": [\n{rows}\n  ]\n}}\n'.encode())
+    rows = [asdict(table) for table in tables]
+    write_whole(folder / CAPTIONS, f"{json.dumps({**about, 'tables': rows}, indent=1)}\n".encode())
 
 
 def read_captions(folder: Path) -> list[CaptionTable]:

@@ -73,17 +73,26 @@ class MatchingScores:
         return {**asdict(self), "folder": str(self.folder)}
 
     def lines(self) -> Iterator[str]:
-        """A table for each HOP."""
-        for hop, rows in self.scores.items():
-            names = [name for name in MATCHING if any(name in row for row in rows.values())]
-            table = [(hop, *(MATCHING[name].heading for name in names))]
-            for title, row in rows.items():
-                texts = (_text(row[name], title in GAPS) if name in row else "" for name in names)
-                table.append((f"{title} gap" if title in GAPS else title, *texts))
-            yield from table_lines(table)
+        """For each HOP and gap, a table with the splits, what chance gives there, and the gap."""
+        for hop, of_hop in self.scores.items():
+            for gap, splits in GAPS.items():
+                heads = {name: title for split in splits for name, title in _heads(split).items()}
+                heads = {name: title for name, title in {**heads, gap: "gap"}.items() if name in of_hop}
+                names = [name for name in MATCHING if any(name in of_hop[column] for column in heads)]
+                if names:
+                    cells = ([_text(of_hop[each].get(name), each == gap) for each in heads] for name in names)
+                    rows = zip((MATCHING[name].heading for name in names), cells, strict=True)
+                    yield from table_lines([(hop, *heads.values()), *((title, *row) for title, row in rows)])
 
 
-def _text(measure: Measure, is_gap: bool) -> str:
+def _heads(split: str) -> dict[str, str]:
+    """The rows of scores about a split, with their headings."""
+    return {split: split, f"{split} by chance": "by chance"}
+
+
+def _text(measure: Measure | None, is_gap: bool) -> str:
+    if measure is None:
+        return ""
     interval = f" ({interval_text(measure, is_gap)})" if measure.interval else ""
     return f"{value_text(measure, is_gap)}{interval}"
 
@@ -136,6 +145,10 @@ def score_captions(
             if len(figures) == len(splits):
                 ood, iid = (figures[split] for split in splits)
                 scores[hop][gap] = {name: ood[name].minus(iid[name]).measure() for name in ood if name in iid}
+    if not scores:
+        raise PredictionsError(
+            f"{', '.join(map(str, similarities))}: no similarities of {', '.join(hops or known)}"
+        )
     return MatchingScores(folder, bootstrap, seed, scores)
 
 
@@ -184,9 +197,9 @@ def _hits(similarities: Floats, captions: Sequence[str]) -> dict[int, Floats]:
         right, wrong = (int(((values == best) & those).sum()) for those in (is_right, ~is_right))
         nearer = int((values > best).sum())
         for k, of_k in hits.items():
-            # The probability that none of the k - nearer columns drawn from those that tie is right.
-            draws = range(max(0, k - nearer))
-            of_k[row] = 1 - prod(max(0, wrong - draw) / (wrong + right - draw) for draw in draws)
+            # The probability that none of the columns drawn from those that tie is right.
+            draws = range(max(0, min(k - nearer, wrong + 1)))
+            of_k[row] = 1 - prod((wrong - draw) / (wrong + right - draw) for draw in draws)
     return hits
 
 
