@@ -255,7 +255,8 @@ def _table_named(name: str, tables: Sequence[CaptionTable], path: Path) -> Capti
     fitting = [table for table in tables if name in (table.name, table.split)]
     if len(fitting) != 1:
         known = [table.name for table in tables]
-        what = "is of several HOPs" if fitting else f"is no table{suggestion(name, known)}"
+        near = suggestion(name, [*known, *(table.split for table in tables)])
+        what = "is of several HOPs" if fitting else f"is no table{near}"
         raise PredictionsError(f'{path}: "{name}" {what}; there are: {", ".join(known)}')
     return fitting[0]
 
