@@ -38,9 +38,9 @@ def audit_captions(folder: Path) -> Report:
             files.n_checked += 1
             if record(table.path(folder)).sha256 != table.sha256:
                 files.fault(file, None, "its SHA-256 differs from captions.json", table.sha256)
-            columns = table.columns(folder, "caption", "scene", "has_pair", "image")
+            columns = table.columns(folder, "caption", "scene", "has_pair")
             with reading(table.path(folder), "a table of captions"):
-                sizes = {Image.open(io.BytesIO(image["bytes"])).size for image in columns.pop()}
+                sizes = {Image.open(io.BytesIO(content)).size for content in table.images(folder)}
                 columns[1] = [json.loads(scene) for scene in columns[1]]
                 rows: list[Row] = list(zip(*columns, strict=True))
                 _check_groups(table, rows, file, results)

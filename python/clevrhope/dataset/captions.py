@@ -6,7 +6,7 @@ README.md                 the card, by which `datasets.load_dataset(folder, hop)
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,14 @@ class CaptionTable:
                 "captions again"
             )
         return [table[name].to_pylist() for name in names]
+
+    def images(self, folder: Path) -> Iterator[bytes]:
+        """The PNG files of its images in order, of which few are read at once."""
+        import pyarrow.parquet as pq
+
+        with self.path(folder).open("rb") as file:
+            for batch in pq.ParquetFile(file).iter_batches(batch_size=64, columns=["image"]):
+                yield from batch["image"].field("bytes").to_pylist()
 
 
 _TABLE = Fields(

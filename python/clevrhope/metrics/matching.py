@@ -83,6 +83,8 @@ class MatchingScores:
                     cells = ([_text(of_hop[each].get(name), each == gap) for each in heads] for name in names)
                     rows = zip((MATCHING[name].heading for name in names), cells, strict=True)
                     yield from table_lines([(hop, *heads.values()), *((title, *row) for title, row in rows)])
+        if self.bootstrap:
+            yield f"95% intervals: {self.bootstrap:,} bootstrap samples of places, seed {self.seed}."
 
 
 def _heads(split: str) -> dict[str, str]:
