@@ -17,6 +17,7 @@ from clevrhope.audit import audit
 from clevrhope.dataset.captions import CaptionTable, read_captions, write_captions
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.pipeline.captions import make_captions
+from clevrhope.runtime import assets
 from clevrhope.runtime.atomic import record
 
 __all__ = ["cli"]
@@ -285,3 +286,27 @@ def test_datasets_reads_the_tables(made: Path, tmp_path: Path, monkeypatch: pyte
     row = found["matching_ood"][0]
     assert row["image"].size == (48, 32)
     assert row["caption"] == rows_of(made, "cyan_cylinder", "matching_ood")[0]["caption"]
+
+
+@pytest.mark.slow
+def test_other_worlds_wider_pairs_and_shared_places(tmp_path: Path) -> None:
+    raw = json.loads((assets.blender_assets() / "properties.json").read_text())
+    raw["colors"]["orange"], raw["sizes"]["medium"] = [250, 120, 10], 0.5
+    own = tmp_path / "own.json"
+    own.write_text(json.dumps(raw))
+    for name, hops, changes in (
+        ("own", ("metal_orange_cube", "medium_rubber"), {"properties": own}),
+        ("shared", ("rubber_cyan",), {"minimal_pool": "shared"}),
+    ):
+        build_demo(tmp_path / name, hops=hops, sizes=SIZES, **changes)
+        out = tmp_path / f"{name}_captions"
+        make_captions(
+            tmp_path / name, out, N, properties=changes.get("properties"), make_renderer=fake_renderer
+        )
+        assert audit(out).ok
+        assert len(read_captions(out)) == 4 * len(hops)
+    assert "an orange metal cube" in " ".join(
+        row["caption"] for row in rows_of(tmp_path / "own_captions", "metal_orange_cube", "matching_ood")
+    )
+    minimal = groups_of(tmp_path / "own_captions", "metal_orange_cube", "minimal_ood")
+    assert {len(group) for group in minimal} == {8}

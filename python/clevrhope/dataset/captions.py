@@ -31,8 +31,6 @@ GAPS: Mapping[str, tuple[str, str]] = {
 }
 """Name of a gap -> the split whose scores, minus those of the other, it is."""
 
-SPLITS_WITH_CAPTIONS = tuple(split for splits in GAPS.values() for split in splits)
-
 
 @dataclass(frozen=True)
 class CaptionTable:
@@ -95,7 +93,7 @@ class CaptionTable:
 _TABLE = Fields(
     {
         "hop": NAME,
-        "split": one_of(SPLITS_WITH_CAPTIONS),
+        "split": one_of([split for splits in GAPS.values() for split in splits]),
         "held_out": ListOf(ListOf(TEXT, 2)),
         "groups": INDEX,
         "group_size": Kind("2, 4, 8 or 16", lambda value: value in (2, 4, 8, 16)),

@@ -33,6 +33,9 @@ MAX_BYTES = 1 << 31
 NEAREST = (1, 5)
 """Recall is measured among this many nearest captions or images."""
 
+BY_CHANCE = " by chance"
+"""Ends the name of a row with what random similarities have on average."""
+
 MATCHING: Measures = {
     # Of two captions of a group, or two images, the right one is more similar. Ties are half.
     "pairwise": Kind("pairwise", share("won", "compared")),
@@ -76,20 +79,17 @@ class MatchingScores:
         """For each HOP and gap, a table with the splits, what chance gives there, and the gap."""
         for hop, of_hop in self.scores.items():
             for gap, splits in GAPS.items():
-                heads = {name: title for split in splits for name, title in _heads(split).items()}
-                heads = {name: title for name, title in {**heads, gap: "gap"}.items() if name in of_hop}
-                names = [name for name in MATCHING if any(name in of_hop[column] for column in heads)]
-                if names:
-                    cells = ([_text(of_hop[each].get(name), each == gap) for each in heads] for name in names)
-                    rows = zip((MATCHING[name].heading for name in names), cells, strict=True)
-                    yield from table_lines([(hop, *heads.values()), *((title, *row) for title, row in rows)])
+                columns = [column for split in splits for column in (split, f"{split}{BY_CHANCE}")]
+                columns = [column for column in (*columns, gap) if column in of_hop]
+                names = [name for name in MATCHING if any(name in of_hop[each] for each in columns)]
+                titles = {gap: "gap", **{f"{split}{BY_CHANCE}": BY_CHANCE.strip() for split in splits}}
+                rows = [(hop, *(titles.get(each, each) for each in columns))]
+                for name in names:
+                    cells = (_text(of_hop[each].get(name), each == gap) for each in columns)
+                    rows.append((MATCHING[name].heading, *cells))
+                yield from table_lines(rows) if names else ()
         if self.bootstrap:
             yield f"95% intervals: {self.bootstrap:,} bootstrap samples of places, seed {self.seed}."
-
-
-def _heads(split: str) -> dict[str, str]:
-    """The rows of scores about a split, with their headings."""
-    return {split: split, f"{split} by chance": "by chance"}
 
 
 def _text(measure: Measure | None, is_gap: bool) -> str:
@@ -143,7 +143,7 @@ def score_captions(
                 figures[split] = score_flags(flags, measures, {"": 0 * units}, units, **draws)[""][0].figures
                 of_hop = scores.setdefault(hop, {})
                 of_hop[split] = {name: figure.measure() for name, figure in figures[split].items()}
-                of_hop[f"{split} by chance"] = _chance(table, captions, of_hop[split])
+                of_hop[f"{split}{BY_CHANCE}"] = _chance(table, captions, of_hop[split])
             if len(figures) == len(splits):
                 ood, iid = (figures[split] for split in splits)
                 scores[hop][gap] = {name: ood[name].minus(iid[name]).measure() for name in ood if name in iid}
