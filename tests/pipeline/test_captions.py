@@ -267,9 +267,10 @@ def test_what_has_no_captions(dataset: Path, made: Path, tmp_path: Path, cli: Cl
     )
     assert "captions: it has captions already" in cli("captions", dataset, "--out", made, code=2).err
     (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "thesis.txt").touch()
-    said = cli("captions", dataset, "--out", tmp_path / "other", code=2).err
-    assert "not empty (thesis.txt)" in said
+    for name in ("README.md", "thesis.txt"):
+        (tmp_path / "other" / name).touch()
+        said = cli("captions", dataset, "--out", tmp_path / "other", code=2).err
+        assert "other: not empty (README.md)" in said
     bare = tmp_path / "bare"
     build_demo(bare, render=False, sizes=SIZES)
     with pytest.raises(ConfigError, match="it has no images; captions need a dataset that was built with"):

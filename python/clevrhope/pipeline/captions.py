@@ -88,11 +88,11 @@ def make_captions(
     check_extra("captions need", "pyarrow", "export")
     maker = _Maker(Folder.open(root), n, properties)
     wanted = maker.hops(hops)
-    own = {"README.md", *(hop.name for hop in wanted)}
     made: list[CaptionTable] = []
     with locked(out):
-        stray = [path.name for path in out.iterdir() if path.name[0] != "." and path.name not in own]
-        if stray:
+        there = {path.name for path in out.iterdir() if path.name[0] != "."}
+        own = there.intersection(hop.name for hop in wanted)  # of a stopped run, which may have a card
+        if stray := there - own - ({"README.md"} if own else set()):
             what = "it has captions already" if is_captions(out) else f"not empty ({min(stray)})"
             raise ConfigError(f"{out}: {what}; choose another folder, or remove it first")
         for hop in wanted:
@@ -211,7 +211,12 @@ class _Maker:
                 "scene": json.dumps(converted(row.scene), ensure_ascii=False),
             }
 
-        with whole_file(path) as temporary, pq.ParquetWriter(temporary, schema) as writer:
+        # Written through a Python file, so that a full disk raises Python's error.
+        with (
+            whole_file(path) as temporary,
+            temporary.open("wb") as file,
+            pq.ParquetWriter(file, schema) as writer,
+        ):
             for begin in range(0, len(groups), GROUPS_AT_ONCE):
                 block = enumerate(groups[begin : begin + GROUPS_AT_ONCE], begin)
                 rows = [values(number, row) for number, group in block for row in group]
