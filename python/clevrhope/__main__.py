@@ -16,7 +16,7 @@ from clevrhope.cli.inspection import audit, browse, info, show, stats, verify
 from clevrhope.cli.machine import blender, devices, doctor
 from clevrhope.cli.models import evaluate, features, train
 from clevrhope.cli.predictions import answers, ask, baseline, report, score
-from clevrhope.cli.suites import suite
+from clevrhope.cli.suites import captions, suite
 from clevrhope.errors import ClevrhopeError
 from clevrhope.experiments.command import experiment
 from clevrhope.runtime.atomic import FULL_DISK
@@ -25,7 +25,7 @@ from clevrhope.runtime.stopping import Stop
 from clevrhope.runtime.terminal import one_line, say
 
 GROUPS = {
-    "Make data": (build, plan, merge, hops, render, questions, suite, import_, export),
+    "Make data": (build, plan, merge, hops, render, questions, suite, captions, import_, export),
     "Look at data": (info, show, browse, stats, audit, verify),
     "Train and evaluate models": (features, train, evaluate, experiment),
     "Predictions and reports": (score, report, baseline, ask, answers),
@@ -40,7 +40,7 @@ def commands() -> None:
     """Makes datasets that test systematic generalisation in visual question answering (CLEVR-HOPE)."""
 
 
-RESUMABLE = ("build", "experiment", "features", "merge", "render", "train")
+RESUMABLE = ("build", "captions", "experiment", "features", "merge", "render", "train")
 """Commands that continue an interrupted run when they are given again."""
 
 

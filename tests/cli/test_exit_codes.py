@@ -21,6 +21,7 @@ MISSING = {
     "blender": "install --python nowhere",
     "browse": "nowhere",
     "build": "--hop none --templates nowhere --out out",
+    "captions": "nowhere --out out",
     "devices": "nowhere",
     "doctor": "nowhere",
     "evaluate": "nowhere",

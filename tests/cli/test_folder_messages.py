@@ -13,6 +13,7 @@ COMMANDS = {
     "ask": "ask {} --out requests.jsonl",
     "audit": "audit {}",
     "baseline": "baseline {} --kind coin --out p.jsonl",
+    "captions": "captions {} --out out",
     "export": "export {} --format clevr --out export",
     "features": "features {} --kind pixels",
     "info": "info {}",

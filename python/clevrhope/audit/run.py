@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from clevrhope.audit.captions import audit_captions
 from clevrhope.audit.checks.clevr import check_clevr_leaks, check_clevr_scenes, read_clevr
 from clevrhope.audit.checks.counts import check_counts
 from clevrhope.audit.checks.files import check_files, check_readable, unreadable
@@ -21,6 +22,7 @@ from clevrhope.audit.report import CheckResult, Report, Results, new_results
 from clevrhope.audit.sets.check import check_sets
 from clevrhope.audit.suites.check import check_suites
 from clevrhope.dataset import question_kinds
+from clevrhope.dataset.captions import is_captions
 from clevrhope.dataset.folder import Folder
 from clevrhope.errors import ConfigError, DatasetError, SceneError
 from clevrhope.runtime.progress import Advance, Progress, Silent
@@ -130,7 +132,7 @@ def audit(
     """Proves what can be proved about a finished dataset from its files alone.
 
     Args:
-        folder: The dataset.
+        folder: The dataset, or a folder of captions.
         against: A CLEVR_v1.0 folder; the dataset must contain nothing from its val and test splits.
         templates: The dataset's question templates, if they are not the package's.
         properties: The dataset's properties file, if it is not the package's.
@@ -138,12 +140,16 @@ def audit(
         progress: Shows the progress of the audit.
 
     Raises:
-        ConfigError: an option is for datasets that were built, and this one was imported.
+        ConfigError: an option is for datasets that were built, and this one was imported, or has captions.
         DatasetError: there is no dataset, it has no vocabulary, the templates or properties are not the
             dataset's, or the CLEVR folder cannot be read. Everything else is in the report, including files
             of the dataset that are missing or cannot be read.
     """
     shown = progress or Silent()
+    if is_captions(folder):
+        if against or templates or properties:
+            raise ConfigError(f"{folder}: it has captions, whose audit takes no options")
+        return audit_captions(folder)
     if (imported := Folder.open(folder)).manifest.source:
         _check_of_imported(folder, against=against, templates=templates, properties=properties)
         return audit_imported(imported, pixels=pixels, progress=shown)

@@ -100,16 +100,16 @@ PATH = _AnyPath(path_type=Path)
 
 
 def dataset_at(path: Path, *, templates: Path | None = None) -> Path:
-    """The dataset in a folder; published files are imported into the user's cache first.
+    """The dataset, or the captions, in a folder; published files are imported into the user's cache first.
 
     Args:
-        path: a dataset, or published files.
+        path: a dataset, captions, or published files.
         templates: question templates by which programs are read from published texts.
 
     Raises:
         ClevrhopeError: published files, or the templates, cannot be read.
     """
-    if not path.exists() or (path / "manifest.json").exists():
+    if not path.exists() or any((path / name).exists() for name in ("manifest.json", "captions.json")):
         return path
     from clevrhope.pipeline.importing import dataset_of
 

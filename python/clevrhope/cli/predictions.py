@@ -308,7 +308,13 @@ Tables and intervals
 def score(
     folder: Path, predictions: tuple[Path, ...], by: str | None, families: bool, partial: bool, **choices: Any
 ) -> None:
-    """Scores predictions (JSON Lines or Parquet) on the test sets of DIR, with gaps and intervals."""
+    """Scores predictions (JSON Lines or Parquet) on the test sets of DIR, with gaps and intervals.
+
+    If DIR is a folder of captions, PREDICTIONS are similarities of images and captions (.npy, .npz or JSON
+    lines).
+    """
+    from clevrhope.dataset.captions import is_captions
+
     options = {
         "seed": secrets.randbelow(2**32) if choices["seed"] is None else choices["seed"],
         "bootstrap": choices["bootstrap"],
@@ -316,6 +322,17 @@ def score(
         "progress": shown_progress(choices),
     }
     suite, predicates = choices["suite"], choices["predicates"]
+    if is_captions(folder):
+        if suite is not None or choices["covr"] or partial or families or by is not None:
+            raise click.UsageError(
+                f"{folder} has captions, which go with --hop, --bootstrap and --seed alone"
+            )
+        from clevrhope.metrics.matching import score_captions
+
+        del options["progress"]
+        matching = score_captions(folder, predictions, **options)
+        show_result(choices, matching.as_json(), matching.lines())
+        return
     if predicates and not choices["covr"]:
         raise click.UsageError("--covr-split needs --covr, which scores questions about sets of images")
     if choices["covr"]:

@@ -1,4 +1,4 @@
-"""The command about paired tests: suite."""
+"""The commands about paired tests and captions: suite, captions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -82,6 +82,33 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
         files = {"suite_files": choices["templates"]}
         made = make_suite(folder, name, hops=hops, progress=progress, **files, **more)
     show_result(choices, {**about, "splits": list(map(asdict, made))}, suite_lines(made))
+
+
+@click.command(cls=Command, short_help="Makes images and captions for CLIP and its kin.")
+@click.argument("folder", type=PATH, metavar="DIR")
+@options("""
+    --hop HOP... -> hops: Only this HOP; repeatable.
+    --groups N -> n: The most groups of a split.  [default: by the dataset's preset, demo 20, small 200, paper
+        2,000]
+    --properties FILE: The dataset's properties file, if it is not the package's.
+    --out FOLDER!: The new folder.
+    --quiet: Print nothing but errors.
+    --json -> as_json: Print one JSON object instead of text.
+""")
+def captions(folder: Path, out: Path, **choices: Any) -> None:
+    """Makes groups of images with a caption each, for models that compare images with texts.
+
+    In the groups of matching_ood and matching_iid, two objects exchange a value, with the held-out pair or
+    without it. Those of minimal_ood and minimal_iid are the dataset's. Tables are Parquet; clevrhope audit
+    checks them, and clevrhope score scores a model's similarities.
+    """
+    from clevrhope.pipeline.captions import make_captions
+
+    given = {name: choices[name] for name in ("n", "properties")}
+    hops, progress = read_names(choices["hops"]) or None, shown_progress(choices)
+    made = make_captions(folder, out, hops=hops, progress=progress, **given)
+    lines = [f"{each.path(out)}: {each.groups:,} groups of {each.group_size} images" for each in made]
+    show_result(choices, {"folder": str(out), "tables": list(map(asdict, made))}, lines)
 
 
 def _check_choices(name: str, choices: Mapping[str, Any]) -> None:
