@@ -1,4 +1,4 @@
-"""The same made-up replies give the same numbers through `score`, Inspect and lmms-eval's tasks."""
+"""The same made-up replies give the same numbers through `score`, Inspect, lmms-eval's tasks and batches."""
 
 import importlib.util
 import io
@@ -20,12 +20,14 @@ from clevrhope.export import export
 from clevrhope.images.settings import NativeSettings
 from clevrhope.metrics import Condition, score
 from clevrhope.metrics.covr import score_covr
+from clevrhope.metrics.harness_files import write_batch
 from clevrhope.metrics.request_files import read_requests, write_answers, write_requests
 from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline import build
 from clevrhope.pipeline.paraphrases import make_paraphrases
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.pipeline.visual.suite import make_visual_suite
+from clevrhope.replies.instructions import find_instruction
 from wording import refused
 
 pytest.importorskip("inspect_ai", reason="needs inspect-ai: pip install 'clevrhope[inspect]'")
@@ -105,7 +107,7 @@ def answered(folder: Path, out: Path, reply: Reply = made_up, **choice: Any) -> 
 # A way to evaluate a model gives numbers on DRAWN of the splits, and on covr_test
 
 
-def by_score(folder: Path, tmp_path: Path) -> Numbers:
+def by_score(folder: Path, tmp_path: Path, answered: Callable[..., Path] = answered) -> Numbers:
     single = answered(folder, tmp_path / "single", **DRAWN)
     (condition,) = score(folder, single, seed=1, bootstrap=0, partial=True).conditions
     several = answered(folder, tmp_path / "several", splits=["covr_test"])
@@ -114,6 +116,23 @@ def by_score(folder: Path, tmp_path: Path) -> Numbers:
     gaps = {f"{name}_gap": fraction(each.mean["gap"].value) for name, each in condition.gaps.items()}
     unread = {"unread": fraction(sum(map(fraction, shares)) / len(shares) * 100)}
     return {**accuracies(condition), **accuracies(of_sets), **gaps, **unread}
+
+
+def answered_in_batches(folder: Path, out: Path, **choice: Any) -> Path:
+    """As `answered`, from the lines of a batch and a server's results."""
+    requests, results = (out.with_suffix(f".batch.{name}") for name in ("requests", "results"))
+    short = find_instruction("short")
+    write_requests(folder, requests, **{"seed": 1, **choice}, form="batch", instruction=short)
+    lines = []
+    for path in write_batch(requests, model="made-up", max_tokens=9, max_lines=7):
+        for line in map(json.loads, path.read_text().splitlines()):
+            text = line["body"]["messages"][0]["content"][-1]["text"]
+            message = {"role": "assistant", "content": reply_to(text.removesuffix(INSTRUCTION))}
+            body = {"model": "made-up", "choices": [{"message": message}]}
+            response = {"status_code": 200, "body": body}
+            lines.append({"custom_id": line["custom_id"], "response": response, "error": None})
+    write_answers(write_lines(results, lines[::-1]), requests, out, model="made-up")
+    return out
 
 
 def fraction(percent: float | None) -> float:
@@ -183,7 +202,11 @@ def test_each_way_gives_the_numbers_of_score(
     known = by_score(folder, tmp_path)
     assert known.keys() == {*SPLITS, "covr_test", "complex_gap", "minimal_gap", "unread"}
     assert 0 < known["unread"] < 1
-    ways = {"inspect": by_inspect(of_inspect), "lmms-eval": by_lmms_eval(folder, tmp_path)}
+    ways = {
+        "inspect": by_inspect(of_inspect),
+        "lmms-eval": by_lmms_eval(folder, tmp_path),
+        "batch": by_score(folder, tmp_path, answered_in_batches),
+    }
     for way, numbers in ways.items():
         assert numbers == pytest.approx(known, abs=1e-12), way
 

@@ -138,9 +138,8 @@ def write_requests(
     known = {"seed": None if limit is None else seed, "jpeg": jpeg, "instruction": label}
     same = {name: value for name, value in known.items() if value is not None}
     with (progress or Silent()).stage("Writing requests", total=len(chosen), unit="splits") as advance:
-        requests = _requests(
-            layout, out, chosen, suite, limit, levels, seed, form, instruction, same, advance
-        )
+        draw = (limit, levels, seed)
+        requests = _requests(layout, out, chosen, suite, draw, form, instruction, same, advance)
         n = write_predictions(out, requests, marked_by="answers")
     if not n:
         raise DatasetError(f"{layout.root}: the folder has no test set")
