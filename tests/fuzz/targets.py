@@ -144,6 +144,9 @@ predictions, 3: predictions.jsonl predictions.parquet
 replies, 2: requests.jsonl replies.jsonl
     answers {C}/replies.jsonl --requests {C}/requests.jsonl --dataset {C}/data --out {O}.jsonl
     answers {C}/replies.jsonl --requests {C}/requests.jsonl --out {O}.jsonl
+results, 1: results.jsonl results.tsv
+    answers {C}/results.jsonl --requests {C}/requests.jsonl --out {O}.jsonl
+    answers {C}/results.tsv --requests {C}/requests.jsonl --partial --out {O}.jsonl
 features, 3: data/features/*/store.json data/features/*/*/*
     evaluate {C}/run --quiet
     features {C}/data --kind pixels --size 48x32 --quiet
