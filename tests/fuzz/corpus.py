@@ -139,6 +139,14 @@ def make_corpus(root: Path) -> Path:
     requests = [json.loads(line) for line in (root / "requests.jsonl").read_text().splitlines()]
     replies = [json.dumps({"id": each["id"], "reply": "It is yes."}) for each in requests]
     (root / "replies.jsonl").write_text("\n".join(replies) + "\n")
+    body = {"model": "m", "choices": [{"message": {"content": "It is yes."}}]}
+    results = [
+        json.dumps({"custom_id": each["id"], "response": {"status_code": 200, "body": body}, "error": None})
+        for each in requests
+    ]
+    (root / "results.jsonl").write_text("\n".join(results) + "\n")
+    table = ["id\tprediction", *(f'"{each["id"]}"\t"It is yes."' for each in requests)]
+    (root / "results.tsv").write_text("\n".join(table) + "\n")
     run("features", data, "--kind", "pixels", "--size", "48x32", "--quiet")
     train = f"{TRAIN} --seed 1 --quiet".replace("{C}", str(root)).split()
     run(*train, "--out", root / "run")

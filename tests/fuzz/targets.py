@@ -141,9 +141,11 @@ predictions, 3: predictions.jsonl predictions.parquet
     score {C}/data {C}/predictions.jsonl --seed 1 --bootstrap 10 --quiet
     score {C}/data {C}/predictions.parquet --seed 1 --bootstrap 10 --quiet
     report m={C}/predictions.jsonl --dataset {C}/data --out {O} --quiet
-replies, 2: requests.jsonl replies.jsonl
+replies, 2: requests.jsonl replies.jsonl results.jsonl results.tsv
     answers {C}/replies.jsonl --requests {C}/requests.jsonl --dataset {C}/data --out {O}.jsonl
     answers {C}/replies.jsonl --requests {C}/requests.jsonl --out {O}.jsonl
+    answers {C}/results.jsonl --requests {C}/requests.jsonl --out {O}.jsonl
+    answers {C}/results.tsv --requests {C}/requests.jsonl --partial --out {O}.jsonl
 features, 3: data/features/*/store.json data/features/*/*/*
     evaluate {C}/run --quiet
     features {C}/data --kind pixels --size 48x32 --quiet

@@ -215,6 +215,7 @@ def test_a_table_has_each_image_once(folder: Path, asked: Path, tmp_path: Path) 
         assert row["index"] == str(index)
         assert row["question"] == f"{each['question']} Answer with one word or number."
         assert row["answer"] == right(folder, each)
+        assert (row["split"], row["instruction"]) == (each["split"], "short-1")
         first = index if len(row["image"]) > 64 else int(row["image"])
         assert base64.b64decode(table[first]["image"]) == Path(each["image"]).read_bytes()
     assert (

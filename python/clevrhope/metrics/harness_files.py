@@ -20,7 +20,7 @@ from clevrhope.metrics.request_files import numbered_requests
 from clevrhope.runtime.atomic import whole_file
 from clevrhope.runtime.reading import read_bytes
 
-_COLUMNS = ("index", "image", "question", "answer", "id", "hop", "split")
+_COPIED = ("id", "hop", "split", "instruction")
 
 
 def image_url(path: Path, place: str, *, jpeg: int | None = None) -> str:
@@ -136,7 +136,7 @@ def write_table(requests: Path, out: Path, *, jpeg: int | None = None) -> None:
     first_rows: dict[str, int] = {}
     with whole_file(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, delimiter="\t", lineterminator="\n")
-        table.writerow(_COLUMNS)
+        table.writerow(("index", "image", "question", "answer", *_COPIED))
         for index, (place, row) in enumerate(numbered_requests(requests)):
             if "images" in row:
                 raise ConfigError(
@@ -146,6 +146,5 @@ def write_table(requests: Path, out: Path, *, jpeg: int | None = None) -> None:
             first = first_rows.setdefault(row["image"], index)
             url = image_url(Path(row["image"]), place, jpeg=jpeg) if first == index else ""
             image = url.partition(",")[2] or first
-            table.writerow(
-                (index, image, row["prompt"], row["right_answer"], row["id"], row["hop"], row["split"])
-            )
+            copied = (row[name] for name in _COPIED)
+            table.writerow((index, image, row["prompt"], row["right_answer"], *copied))
