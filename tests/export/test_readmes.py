@@ -102,6 +102,14 @@ def test_webdataset_of_sets_and_of_text(set_dataset: Path, bare_dataset: Path, t
     assert "image" not in run_script(tmp_path / "bare")
 
 
+def test_rl(png_dataset: Path, truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    export(png_dataset, tmp_path / "out", format="rl", hops=[HOP], splits=["train"])
+    found = run_script(tmp_path / "out")
+    assert found["row"]["question"] == truth.questions("train")[0]["question"]
+    assert found["reward"] == {"score": 1, "marked": 1}
+
+
 def test_clevr(png_dataset: Path, truth: Truth, tmp_path: Path) -> None:
     export(png_dataset, tmp_path / "out", format="clevr", hops=[HOP])
     found, first = run_script(tmp_path / "out"), truth.questions("train")[0]
