@@ -134,7 +134,7 @@ def _task(
     )
 
 
-def _requests(root: Path, suite: str | None, **choice: Any) -> list[Row]:
+def _requests(root: Path, suite: str | None, **choice: Any) -> Sequence[Row]:
     """What is asked, as `clevrhope ask` writes it; of a suite, all questions of its pairs."""
     from clevrhope.metrics.request_files import read_requests, write_requests
 

@@ -27,6 +27,8 @@ Patch = pytest.MonkeyPatch
 #: Those of questions about one image.
 ONE_IMAGE = [name for name, each in FORMATS.items() if each.single]
 all_formats = pytest.mark.parametrize("name", ONE_IMAGE)
+#: Of test sets alone is lmms-eval.
+forms_of_train = pytest.mark.parametrize("name", [name for name in ONE_IMAGE if name != "lmms-eval"])
 #: Of images alone is coco.
 forms_of_sets = pytest.mark.parametrize("name", ["parquet", "webdataset"])
 text_formats = pytest.mark.parametrize("name", [name for name in ONE_IMAGE if name != "coco"])
@@ -47,7 +49,7 @@ def test_png_and_hdf5_images_give_the_same_bytes(
     assert len(first) > 3
 
 
-@all_formats
+@forms_of_train
 def test_a_prefix_of_train_is_its_first_questions(png_dataset: Path, tmp_path: Path, name: str) -> None:
     """100 questions end in the middle of the twelfth image."""
     chosen: dict[str, Any] = {"hops": [HOP], "splits": ["train"], "train_questions": 100}
@@ -212,7 +214,7 @@ def test_an_image_that_is_missing_and_one_that_is_cut_off(copy: Path, name: str)
     check_refuses(copy, name)
 
 
-@all_formats
+@forms_of_train
 def test_an_image_file_that_is_cut_off(h5_dataset: Path, tmp_path: Path, name: str) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(h5_dataset, copy)

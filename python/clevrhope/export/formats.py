@@ -46,7 +46,10 @@ class Format:
     """Whether splits and sets that share an image have a copy each; in other formats it is stored once."""
 
 
-_TEST_SETS = tuple(name for name, kind in {**SPLITS, **COVR_KINDS}.items() if kind.role == "test")
+_TEST_SETS = (
+    *(name for name, kind in SPLITS.items() if kind.role == "test"),
+    *(name for name, kind in COVR_KINDS.items() if kind.role == "test"),
+)
 
 FORMATS: dict[str, Format] = {
     "parquet": Format(
