@@ -160,9 +160,9 @@ def test_no_scene_is_blamed_for_what_ends_actors_from_outside(do: str) -> None:
     tasks: dict[int, dict[str, Any]] = {i: {"do": "ok", "value": i} for i in range(6)}
     tasks[2] = {"do": do}
     found = []
-    with RayRenderer(TINY, NATIVE, workers=1, actor=FakeActor) as renderer:
-        with pytest.raises(RenderError, match="the cause need not be a scene: ") as failure:
-            found.extend(key for key, _ in renderer.render(tasks.items()))
+    renderer, outside = RayRenderer(TINY, NATIVE, workers=1, actor=FakeActor), "cause need not be a scene: "
+    with renderer, pytest.raises(RenderError, match=outside) as failure:
+        found.extend(key for key, _ in renderer.render(tasks.items()))
     assert sorted(found) == [0, 1, 3, 4, 5]
     assert not isinstance(failure.value, ScenesFailedError)
 
