@@ -175,7 +175,7 @@ class RayRenderer(Renderer):
         if not again:
             return
         failed: dict[K, str] = {}
-        given_up: dict[K, str] = {}
+        given_up: list[K] = []
         lost_in_a_row = failed_in_a_row = 0
         ended = ""
         self._has_images = False
@@ -195,7 +195,7 @@ class RayRenderer(Renderer):
                                 again.append(each)
                             else:
                                 failed_in_a_row, ended = failed_in_a_row + 1, answer
-                                given_up[each.key] = answer
+                                given_up.append(each.key)
                     elif given is None:
                         actor.is_ready = True
                     elif answer.made is None:
@@ -215,9 +215,10 @@ class RayRenderer(Renderer):
         if failed_in_a_row >= FAILURES_OF_MACHINE and not self._has_images:
             raise WorkersFailedError(f"{failed_in_a_row * ATTEMPTS} render workers", ended)
         if given_up:  # Ray does not say whether a scene ended an actor, or a signal or full memory did
+            noun = "scene" if len(given_up) == 1 else "scenes"
             raise RenderError(
-                f"{len(given_up) * ATTEMPTS} of Ray's actors were lost without giving an image, and so there "
-                f"are none of {listed([*given_up], most=10)}; the cause need not be a scene: {ended}"
+                f"{len(given_up) * ATTEMPTS} of Ray's actors were lost before they gave an image of {noun} "
+                f"{listed(given_up, most=10)}; the cause need not be a scene: {ended}"
             )
         if failed:
             raise ScenesFailedError(failed)
