@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})", re.ASCII)
 
+COLLAPSE = "It has collapsed: {:.1f}% of the questions of the tune set get the same answer."
+
 _DEVICE = "--device NAME = auto: A torch device: cpu, cuda, cuda:1.  [default: auto]"
 
 
@@ -150,6 +152,7 @@ def train(**choices: Any) -> None:
     loss = f", loss {made.loss:.4f}" if made.loss is not None else ""
     lines = [
         f"{made.folder}: {made.updates:,} updates, {rate}{loss}",
+        *([COLLAPSE.format(made.most_frequent)] if made.has_collapsed else []),
         f"To evaluate it: clevrhope evaluate {made.folder}"
         + (f" --model {request.model}" if ":" in request.model else ""),
     ]
