@@ -10,7 +10,7 @@ RUN/weights/<checkpoint>.safetensors  checkpoints: last, best, the end of a stag
 RUN/predictions/<checkpoint>.<way>.jsonl  what clevrhope evaluate wrote
 RUN/other_hops/<hop>/predictions/     the same for other sub-datasets of the pair
 RUN/reached.json                      the accuracy and the checkpoints of evaluate --reaching
-RUN/finished.json                     written when all updates are made
+RUN/finished.json                     written when training is over
 ```
 Every folder and file that exists is complete.
 """
