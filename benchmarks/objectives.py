@@ -151,7 +151,7 @@ def comparison(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _cells(mean: MeanSlope) -> tuple[str, str, str, str]:
-    low, high = mean.interval
+    low, high = mean.interval.low, mean.interval.high
     interval = f"{mean.value:+.1f} [{low:+.1f}, {high:+.1f}]"
     each = ", ".join(f"{value:+.1f}" for value in sorted(mean.slopes))
     return interval, f"{mean.p_value:.3f}", f"{mean.detectable:.1f}", each

@@ -274,7 +274,7 @@ def rehearse(run: PreparedRun, questions: Questions) -> None:
                 with casting(run.device, run.precision):
                     loss = run.loss(copied, stage, batch)
                 check_loss(copied, stage, loss)
-                loss.backward()
+                loss.backward()  # type: ignore[no-untyped-call]
             if batch is not None:
                 with casting(run.device, run.precision):
                     _check_answers(copied, batch, len(run.vocab.answers()))
