@@ -15,7 +15,7 @@ from tiny_models import Plain
 from torch import Tensor, nn
 
 from clevrhope.dataset.folder import Folder
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, TrainingError
 from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Recipe, Stage
 from clevrhope.training.policy import AnswerRewards, policy_loss
@@ -77,6 +77,17 @@ def test_the_gradient_is_that_of_the_expected_reward_and_the_entropy(dataset: Pa
     assert own.grad is not None
     assert own.grad.abs().max() > 0.04
     assert (estimated - own.grad).abs().max() < 0.005
+
+
+def test_scores_that_are_no_numbers_are_told_in_a_sentence(
+    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_numbers(self: Plain, batch: Batch) -> Tensor:
+        return self.words(batch.questions) * torch.nan  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(Plain, "predict", no_numbers)
+    with refused(TrainingError):
+        run(model="tiny_models:Plain", settings=REWARDS)
 
 
 def test_a_run_on_rewards_learns_and_resumes_to_the_same_bits(run: Train, tmp_path: Path) -> None:

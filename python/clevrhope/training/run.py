@@ -137,7 +137,8 @@ def finished_summary(run: PreparedRun, began: float) -> TrainSummary:
 def _summary(
     run: PreparedRun, began: float, n_made: int = 0, busy_seconds: float = 0.0, loss: float | None = None
 ) -> TrainSummary:
-    updates, evaluations = _updates_of(run), run.folder.evaluations() if run.request.tune_on else []
+    is_tuned = run.request.tune_on is not None and run.folder.log.exists()
+    updates, evaluations = _updates_of(run), run.folder.evaluations() if is_tuned else []
     return TrainSummary(
         folder=run.request.out,
         updates=updates,
