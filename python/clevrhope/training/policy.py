@@ -1,7 +1,7 @@
 """Learning from rewards: a policy gradient on answers that are drawn from a model's scores."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -16,6 +16,10 @@ _FIRST = len(SPECIAL_TOKENS)
 """The index of the first answer that is one."""
 
 
+_READ = 1 << 20
+"""Answers to questions whose reading is kept."""
+
+
 class AnswerRewards:
     """The rewards of a world's answers, each written as a reply that marks it."""
 
@@ -24,7 +28,8 @@ class AnswerRewards:
         answers = vocab.answers()
         scorer = Scorer(answers[_FIRST:], attributes)
 
-        @cache  # questions and answers repeat, and reading a reply takes some 80 microseconds
+        # Questions and answers repeat, and reading a reply takes some 80 microseconds.
+        @lru_cache(_READ)
         def read(question: str, answer: int) -> str | None:
             reply = f"<answer>{answers[answer]}</answer>"
             return scorer.score(question, reply, answers[answer], marked=True).answer
