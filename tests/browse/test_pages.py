@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -222,7 +221,7 @@ def test_runs_are_named_by_what_tells_them_apart(
                 "places": {"dataset": str(dataset)},
                 "dataset": {},
                 "settings": {},
-                "recipe": asdict(PRETRAINED),
+                "recipe": PRETRAINED.record(),
                 "features": {"kind": "pixels", "options": {}, "weights": None, "code": 1, "note": None},
             }
         )

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +116,7 @@ def trained(recipe: Recipe = PRETRAINED, *, features: str = "frcnn", **settings:
     options = {"width": 96, "height": 64} if features == "pixels" else {}
     return {
         "settings": settings,
-        "recipe": asdict(recipe),
+        "recipe": recipe.record(),
         "features": {"kind": features, "options": options, "weights": None, "code": 1, "note": None},
     }
 

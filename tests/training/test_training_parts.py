@@ -168,6 +168,11 @@ def test_settings_of_recipes() -> None:
         {"warmup": 1},
         {"updates": 0},
         {"updates": 10**30},
+        {"objective": "reward"},
+        {"objective": "rewards", "samples": 1},
+        {"objective": "rewards", "entropy": -1},
+        {"samples": 8},
+        {"stop_at": 101},
     ],
 )
 def test_invalid_settings_are_refused(settings: dict[str, Any]) -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})", re.ASCII)
 
+COLLAPSE = "It has collapsed: {:.1f}% of the questions of the tune set get the same answer."
+
 _DEVICE = "--device NAME = auto: A torch device: cpu, cuda, cuda:1.  [default: auto]"
 
 
@@ -98,7 +100,8 @@ Model and recipe
     --features NAME: The store of features, by its name in DIR or by its folder; needed where several fit.
     --set NAME=VALUE... -> settings: A setting of the model (channels=32; features=pixels for film, tensor_nmn
         and vector_nmn, which then need no weights) or of its recipe (recipe.batch_size=32,
-        recipe.STAGE.rate=1e-4, recipe.schedule=linear, recipe.stages=STAGE); repeatable.
+        recipe.STAGE.rate=1e-4, recipe.schedule=linear, recipe.stages=STAGE, recipe.objective=rewards,
+        recipe.stop_at=90); repeatable.
     --updates N: Total updates over all stages; each stage keeps its share of them.
     --seed SEED: Seed of weights and order; if left out, one is drawn, printed and recorded.
     --init-from RUN: Start from the last weights of this finished run of the same model; words and answers are
@@ -150,6 +153,7 @@ def train(**choices: Any) -> None:
     loss = f", loss {made.loss:.4f}" if made.loss is not None else ""
     lines = [
         f"{made.folder}: {made.updates:,} updates, {rate}{loss}",
+        *([COLLAPSE.format(made.most_frequent)] if made.has_collapsed else []),
         f"To evaluate it: clevrhope evaluate {made.folder}"
         + (f" --model {request.model}" if ":" in request.model else ""),
     ]

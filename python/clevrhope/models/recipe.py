@@ -3,12 +3,13 @@
 The tables of docs/models.md give the sources of the numbers in the package's recipes.
 """
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 OptimiserKind = Literal["adam", "bert_adam", "muon"]
 ScheduleKind = Literal["constant", "linear", "warmup_linear"]
 Precision = Literal["float32", "bf16"]
+Objective = Literal["labels", "rewards"]
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,10 @@ class Stage:
         averaging: the decay of an exponential moving average of the weights, which is tuned, kept and
             evaluated instead of the weights themselves; 0 for none. 0.99 averages about 100 updates.
         evaluated: whether the weights at the stage's end are kept and evaluated; the last stage's always are.
+        objective: "labels", or "rewards" of answers that are drawn from the model, in place of its loss
+            (`clevrhope.training.policy`).
+        samples: answers drawn for each question; for rewards alone.
+        entropy: the weight of the answers' entropy, in nats, which is added to the rewards.
     """
 
     name: str
@@ -87,6 +92,13 @@ class Stage:
     schedule: Schedule = field(default_factory=Schedule)
     averaging: float = 0.0
     evaluated: bool = False
+    objective: Objective = "labels"
+    samples: int = 16
+    entropy: float = 0.1
+
+
+OF_REWARDS = ("samples", "entropy")
+"""The fields of a stage that only matter if it learns from rewards."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +109,29 @@ class Recipe:
         stages: run in this order.
         precision: "bf16" computes in bfloat16 under autocast if the device has instructions for it; weights
             stay float32.
+        stop_at: accuracy on the tune set, in per cent, at which the last stage ends before its last update;
+            None for none.
     """
 
     stages: tuple[Stage, ...]
     precision: Precision = "float32"
+    stop_at: float | None = None
+
+    @property
+    def learns_from_rewards(self) -> bool:
+        """Whether any stage does."""
+        return any(stage.objective == "rewards" for stage in self.stages)
+
+    def record(self) -> dict[str, Any]:
+        """The recipe as run.json and reports hold it: without settings that decide nothing."""
+        content = asdict(self)
+        if self.stop_at is None:
+            del content["stop_at"]
+        for stage in content["stages"]:
+            if stage["objective"] == "labels":
+                for name in ("objective", *OF_REWARDS):
+                    del stage[name]
+        return content
 
 
 def single_stage(

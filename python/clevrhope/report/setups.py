@@ -101,7 +101,7 @@ def differences_from_paper(model: str, run: Mapping[str, Any] | None) -> str:
         return "how it was trained is not known"
     config, recipe = _PAPER[model]
     own = {name: value for name, value in setup_of(run).items() if not name.startswith("features.")}
-    of_recipe = _of_recipe(as_json_values(asdict(recipe)))
+    of_recipe = _of_recipe(as_json_values(recipe.record()))
     paper = {**asdict(config), **of_recipe}
     shared = {None, *_stages(own)} & {None, *_stages(paper)}
     irrelevant = {"form", "weights"}  # how it is computed, and where a file is
@@ -123,6 +123,8 @@ def _of_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
         "updates": sum(stage["updates"] for stage in stages),
         "recipe.stages": [stage["name"] for stage in stages],
     }
+    if "stop_at" in recipe:
+        found[f"{_OF_RECIPE}stop_at"] = recipe["stop_at"]
     for stage in stages:
         for name, value in stage.items():
             start = f"{_OF_RECIPE}{stage['name']}."

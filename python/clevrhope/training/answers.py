@@ -65,6 +65,11 @@ def accuracy(answers: npt.NDArray[np.int64], questions: Questions) -> float:
     return 100 * float((answers == questions.answers).mean())
 
 
+def most_frequent(answers: npt.NDArray[np.int64]) -> float:
+    """Percentage of questions that get the most frequent answer; 100 of a model that has collapsed."""
+    return 100 * float(np.unique(answers, return_counts=True)[1].max() / len(answers))
+
+
 def _outputs(
     model: nn.Module,
     method: str,

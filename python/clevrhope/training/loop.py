@@ -19,7 +19,7 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.stack import show_model
 from clevrhope.runtime.progress import Advance, Progress
 from clevrhope.training import checkpoints, optimisers
-from clevrhope.training.answers import accuracy, predict_answers
+from clevrhope.training.answers import accuracy, most_frequent, predict_answers
 from clevrhope.training.data import Questions
 from clevrhope.training.gradients import Gradients
 from clevrhope.training.member import Member
@@ -162,8 +162,10 @@ class Loop:
         clock = saved = monotonic()
         batches = self._batches()
         is_static = not self._is_stack and getattr(self.model, "is_static", False)
+        is_static = is_static and stage.objective == "labels"  # rewards are computed outside of torch
         gradients = Gradients(self._losses, weights, device, self._first.precision, is_static=is_static)
-        while done.update < stage.updates and self._running:
+        is_reached = False  # the accuracy at which the stage stops
+        while done.update < stage.updates and self._running and not is_reached:
             batch = next(batches)
             rate = stage.optimiser.rate * stage.schedule.factor(done.update, stage.updates)
             for group in optimiser.param_groups:
@@ -205,12 +207,12 @@ class Loop:
                     if tunes or keeps or saves:
                         self._check_weights(member)
                     if tunes:
-                        self._tune(member)
-                    if keeps:
+                        is_reached = self._tune(member)
+                    if keeps and not is_reached:
                         member.keep(stage, late_checkpoint(stage.name, done.update), self._evaluated)
             if logs:
                 line_seconds, line_updates = 0.0, 0
-            if saves:
+            if saves and not is_reached:
                 self._save(optimiser.state_dict()["state"])
                 saved = monotonic()
                 if self._interrupt.is_set():
@@ -240,10 +242,10 @@ class Loop:
             generators = [member.generator for member in self.members]
             losses: Tensor = getattr(model, model.stack_losses[stage.loss])(batch, generators)
             return losses
-        loss = getattr(model, stage.loss)(batch)
+        loss = self._first.loss(model, stage, batch)
         if self._done.update == 0:
             check_loss(model, stage, loss)
-        return loss.reshape(1)  # type: ignore[no-any-return]
+        return loss.reshape(1)
 
     def _check_losses(self, losses: list[Tensor], update: int) -> None:
         """Checks that losses up to an update are finite, adds them to the runs' sums and clears the list."""
@@ -283,18 +285,23 @@ class Loop:
         member.write(self._stage, line)
         done.losses, done.n_losses = 0.0, 0
 
-    def _tune(self, member: Member) -> None:
-        """Evaluates the weights of a run on its tune set, and saves them if they are the best so far."""
+    def _tune(self, member: Member) -> bool:
+        """Evaluates the weights of a run on its tune set, and saves them if they are the best so far.
+
+        Returns whether the run stops at this accuracy.
+        """
         assert member.tune is not None
         n_answers, precision = len(member.run.vocab.answers()), member.run.precision
         answers = predict_answers(
             self._evaluated, "predict", member.tune, n_answers=n_answers, precision=precision
         )
-        percent = accuracy(answers, member.tune)
-        member.write(self._stage, {"tuned_on": tune_set_name(member.run.request), "accuracy": percent})
+        percent, stop_at = accuracy(answers, member.tune), member.run.recipe.stop_at
+        values = {"accuracy": percent, "most_frequent": most_frequent(answers)}
+        member.write(self._stage, {"tuned_on": tune_set_name(member.run.request), **values})
         if member.done.best is None or percent > member.done.best:
             member.done.best = percent
             member.keep(self._stage, "best", self._evaluated)
+        return stop_at is not None and percent >= stop_at
 
     def _end_stage(self, member: Member) -> None:
         """Writes a checkpoint of a run if the stage is to be evaluated, and moves to the next stage."""

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from clevrhope.training.device import casting, chosen_precision, computing
 from clevrhope.training.initial_weights import initial_binding, initial_warnings, load_initial
 from clevrhope.training.optimisers import select_weights, trainable_weights
 from clevrhope.training.order import derived_seed
+from clevrhope.training.policy import AnswerRewards, policy_loss
 from clevrhope.training.recipe_settings import check_stage, recipe_of, split_settings
 from clevrhope.training.request import (
     TUNE_SET,
@@ -60,6 +61,7 @@ class PreparedRun:
         reader: the questions of the train set.
         store: the features of their images.
         tune: the tune set and its features; None for none.
+        rewards: the rewards of answers; None if all stages learn from labels.
         binding: the content of run.json.
         sentences: what to tell the user before the run begins.
     """
@@ -74,6 +76,7 @@ class PreparedRun:
     reader: QuestionTable
     store: FeatureStore
     tune: tuple[QuestionTable, FeatureStore] | None
+    rewards: AnswerRewards | None
     binding: Mapping[str, Any]
     sentences: Sequence[str]
 
@@ -90,6 +93,12 @@ class PreparedRun:
     def updates_made(self, done: RunProgress) -> int:
         """Number of updates made in all stages."""
         return sum(stage.updates for stage in self.recipe.stages[: done.stage]) + done.update
+
+    def loss(self, model: nn.Module, stage: Stage, batch: Batch) -> Tensor:
+        """The loss of a batch in a stage: the model's own, or that of its answers' rewards."""
+        if self.rewards is not None and stage.objective == "rewards":
+            return policy_loss(model, stage, batch, self.rewards)
+        return getattr(model, stage.loss)(batch)  # type: ignore[no-any-return]
 
     def train_questions(self) -> Questions:
         """The questions to train on; errors as of `Questions`."""
@@ -162,6 +171,7 @@ def prepare(request: TrainRequest) -> PreparedRun:
         reader=reader,
         store=store,
         tune=_tune_set(request, layout, vocab, store, covr),
+        rewards=AnswerRewards(vocab, manifest.world["attributes"]) if recipe.learns_from_rewards else None,
         binding={
             "model": request.model,
             "hop": request.hop,
@@ -171,7 +181,7 @@ def prepare(request: TrainRequest) -> PreparedRun:
             **init,
             "seed": request.seed,
             "settings": dict(request.settings),
-            "recipe": asdict(recipe),
+            "recipe": recipe.record(),
             "precision": precision,
             "deterministic": request.deterministic,
             "keep": {"last": request.keep_last, "every": request.keep_every},
@@ -217,7 +227,7 @@ def _precision(request: TrainRequest, recipe: Recipe, device: torch.device, fold
     """The requested precision, or that of a resumed run, or the recipe's if the device allows it."""
     if request.precision is None and folder.is_started and folder.run.exists():
         run = folder.read()
-        if run["recipe"] == as_json_values(asdict(recipe)):
+        if run["recipe"] == as_json_values(recipe.record()):
             own: Precision = run["precision"]
             return own
     return chosen_precision(request.precision, recipe.precision, device)
@@ -262,9 +272,9 @@ def rehearse(run: PreparedRun, questions: Questions) -> None:
                 (batch,) = questions.batches(first, stage.batch_size, getattr(copied, "plan", None))
                 select_weights(copied, stage, trainable)
                 with casting(run.device, run.precision):
-                    loss = getattr(copied, stage.loss)(batch)
+                    loss = run.loss(copied, stage, batch)
                 check_loss(copied, stage, loss)
-                loss.backward()
+                loss.backward()  # type: ignore[no-untyped-call]
             if batch is not None:
                 with casting(run.device, run.precision):
                     _check_answers(copied, batch, len(run.vocab.answers()))

@@ -1,12 +1,22 @@
 """The recipe of a run: that of its model, with the run's settings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clevrhope.errors import ConfigError
-from clevrhope.models.recipe import Optimiser, OptimiserKind, Precision, Recipe, ScheduleKind, Stage
+from clevrhope.models.recipe import (
+    OF_REWARDS,
+    Objective,
+    Optimiser,
+    OptimiserKind,
+    Precision,
+    Recipe,
+    ScheduleKind,
+    Stage,
+)
 from clevrhope.runtime.settings import check_at_least, check_known, read_settings
+from clevrhope.splits.kinds import TRAIN
 from clevrhope.training.request import TrainRequest
 
 if TYPE_CHECKING:
@@ -46,15 +56,20 @@ class _StageSettings:
     schedule: ScheduleKind = "constant"
     warmup: float = 0.0
     averaging: float = 0.0
+    objective: Objective = "labels"
+    samples: int = 2
+    entropy: float = 0.0
 
     def __post_init__(self) -> None:
         check_at_least(1, updates=self.updates, batch_size=self.batch_size)
+        check_at_least(2, samples=self.samples)  # an answer's reward is compared with those of the others
         for name in ("rate", "epsilon", "clip_norm"):
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise ConfigError(f"{name} is {value:g}; expected a number above 0")
-        if self.decay < 0:
-            raise ConfigError(f"decay is {self.decay:g}; expected a number from 0")
+        for name in ("decay", "entropy"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} is {getattr(self, name):g}; expected a number from 0")
         if not 0 <= self.averaging < 1:
             raise ConfigError(f"averaging is {self.averaging:g}; expected a decay from 0 and below 1")
         if not 0 <= self.warmup < 1:
@@ -69,6 +84,16 @@ class _RecipeSettings:
 
     stages: str = ""
     precision: Precision = "float32"
+    stop_at: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.stop_at is not None and not 0 < self.stop_at <= 100:
+            raise ConfigError(
+                f"stop_at is {self.stop_at:g}; expected an accuracy above 0 and at most 100 per cent"
+            )
+
+
+_OF_RECIPE = tuple(each.name for each in fields(_RecipeSettings))
 
 
 def split_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -94,7 +119,18 @@ def recipe_of(model: "Module", request: TrainRequest) -> Recipe:
             "than last and best"
         )
     _, settings = split_settings(request.settings)
-    return apply_settings(recipe, settings, request.updates)
+    recipe = apply_settings(recipe, settings, request.updates)
+    if recipe.stop_at is not None and request.tune_on is None:
+        raise ConfigError(
+            f"{PREFIX}stop_at is {recipe.stop_at:g}, an accuracy on the set of --tune-on, which is missing; "
+            "add it"
+        )
+    if recipe.learns_from_rewards and request.split != TRAIN.name:
+        raise ConfigError(
+            f'{PREFIX}objective is "rewards", but the split is {request.split}; rewards are for answers to '
+            f"the questions of {TRAIN.name}"
+        )
+    return recipe
 
 
 def apply_settings(recipe: Recipe, settings: Mapping[str, Any], updates: int | None) -> Recipe:
@@ -102,7 +138,7 @@ def apply_settings(recipe: Recipe, settings: Mapping[str, Any], updates: int | N
 
     Args:
         recipe: the model's recipe.
-        settings: "stages" (the names of the stages to run, separated by commas), "precision", and
+        settings: "stages" (the names of the stages to run, separated by commas), "precision", "stop_at", and
             "batch_size", "rate", "schedule" and so on, for all stages or, as "stage.rate", for one.
         updates: updates in all stages together; None for the recipe's.
 
@@ -111,7 +147,7 @@ def apply_settings(recipe: Recipe, settings: Mapping[str, Any], updates: int | N
     """
     stages = list(recipe.stages)
     names = [stage.name for stage in stages]
-    of_recipe = {name: value for name, value in settings.items() if name in ("stages", "precision")}
+    of_recipe = {name: value for name, value in settings.items() if name in _OF_RECIPE}
     whole = _read(_RecipeSettings, of_recipe)
     if "stages" in settings:
         chosen = [name.strip() for name in whole.stages.split(",")]
@@ -119,6 +155,8 @@ def apply_settings(recipe: Recipe, settings: Mapping[str, Any], updates: int | N
         check_known(chosen, names, f"{PREFIX}stages: no stage")
     if "precision" in settings:
         recipe = replace(recipe, precision=whole.precision)
+    if "stop_at" in settings:
+        recipe = replace(recipe, stop_at=whole.stop_at)
     for name, value in settings.items():
         stage_name, dot, field = name.rpartition(".")
         if name in of_recipe:
@@ -132,6 +170,12 @@ def apply_settings(recipe: Recipe, settings: Mapping[str, Any], updates: int | N
             _changed(stage, _PATHS.get(field, field), value) if not dot or stage.name == stage_name else stage
             for stage in stages
         ]
+    of_rewards = [name for name in settings if name.rpartition(".")[2] in OF_REWARDS]
+    if of_rewards and all(stage.objective == "labels" for stage in stages):
+        raise ConfigError(
+            f"{PREFIX}{of_rewards[0]} has no effect on learning from labels; leave it out, or set "
+            f"{PREFIX}objective to rewards"
+        )
     for stage in stages:
         if stage.optimiser.kind == "muon" and stage.optimiser.decay:
             raise ConfigError(
@@ -179,6 +223,12 @@ def check_stage(model: "Module", stage: Stage, n_questions: int) -> None:
     kind = type(model).__name__
     if not callable(getattr(model, stage.loss, None)):
         raise ConfigError(f"{kind}: no method {stage.loss}, which stage {stage.name} of its recipe names")
+    answers = stage.loss == "loss" and callable(getattr(model, "predict", None))
+    if stage.objective == "rewards" and not answers:
+        raise ConfigError(
+            f'{kind}: {PREFIX}objective is "rewards", but stage {stage.name} of its recipe does not learn to '
+            "answer with the methods loss and predict"
+        )
     for name in stage.trains:
         try:
             model.get_submodule(name)

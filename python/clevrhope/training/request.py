@@ -32,6 +32,9 @@ TEST_SETS = tuple(row.name for row in SPLITS.values() if row.role == "test" and 
 TUNE_SET_OF_NONE = f"{NONE}:{TUNE_SET}"
 """The tune set of `none`, for a run on a held-out pair; it shows the pair."""
 
+COLLAPSED = 95.0
+"""A model that gives this percentage of the tune set's questions the same answer, or more, has collapsed."""
+
 _SIZE = re.compile(r"([1-9]\d{0,14})(k?)", re.ASCII)
 
 
@@ -161,6 +164,8 @@ class TrainSummary:
         updates_a_second: speed of this call's updates, without tuning and saving.
         checkpoints: names of all checkpoints, including "last".
         loss: mean loss of the last logged updates; None if this call made none.
+        most_frequent: percentage of questions of the tune set that get one answer from the last weights, the
+            most frequent one; None without a tune set.
     """
 
     folder: Path
@@ -170,6 +175,12 @@ class TrainSummary:
     updates_a_second: float
     checkpoints: tuple[str, ...]
     loss: float | None
+    most_frequent: float | None = None
+
+    @property
+    def has_collapsed(self) -> bool:
+        """Whether the last weights give nearly all questions of the tune set the same answer."""
+        return self.most_frequent is not None and self.most_frequent >= COLLAPSED
 
 
 def check_train_split(name: str) -> None:

@@ -102,7 +102,7 @@ def finish(began: float, loop: Loop, member: Member) -> TrainSummary:
     """Writes finished.json of a run that made all updates in a loop, and removes its states."""
     run, loss = member.run, member.last_loss
     content = {
-        "updates": run.n_updates,
+        "updates": _updates_of(run),
         "loss": loss,
         "parameters": sum(each.numel() for each in run.model.parameters()),
     }
@@ -137,12 +137,22 @@ def finished_summary(run: PreparedRun, began: float) -> TrainSummary:
 def _summary(
     run: PreparedRun, began: float, n_made: int = 0, busy_seconds: float = 0.0, loss: float | None = None
 ) -> TrainSummary:
+    is_tuned = run.request.tune_on is not None and run.folder.log.exists()
+    updates, evaluations = _updates_of(run), run.folder.evaluations() if is_tuned else []
     return TrainSummary(
         folder=run.request.out,
-        updates=run.n_updates,
-        resumed_at=run.n_updates - n_made,
+        updates=updates,
+        resumed_at=updates - n_made,
         seconds=monotonic() - began,
         updates_a_second=n_made / busy_seconds if busy_seconds else 0.0,
         checkpoints=run.folder.checkpoints(),
         loss=loss,
+        most_frequent=evaluations[-1].get("most_frequent") if evaluations else None,
     )
+
+
+def _updates_of(run: PreparedRun) -> int:
+    """Number of updates that were made in all stages, fewer than in the recipe if it stopped before."""
+    *before, last = run.recipe.stages
+    about = read_about(run.folder.checkpoint("last"))
+    return sum(stage.updates for stage in before) + int(about.get("update", last.updates))

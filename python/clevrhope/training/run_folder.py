@@ -10,7 +10,7 @@ RUN/weights/<checkpoint>.safetensors  checkpoints: last, best, the end of a stag
 RUN/predictions/<checkpoint>.<way>.jsonl  what clevrhope evaluate wrote
 RUN/other_hops/<hop>/predictions/     the same for other sub-datasets of the pair
 RUN/reached.json                      the accuracy and the checkpoints of evaluate --reaching
-RUN/finished.json                     written when all updates are made
+RUN/finished.json                     written when training is over
 ```
 Every folder and file that exists is complete.
 """
@@ -112,6 +112,16 @@ class RunFolder:
         """The folder for predictions about another sub-dataset of the run's pair."""
         return self.root / OTHER_HOPS / hop
 
+    def evaluations(self) -> list[dict[str, Any]]:
+        """The records of the log about the tune set; a finished run's last one is about its last weights.
+
+        Raises:
+            DatasetError: the log is missing or damaged.
+        """
+        with reading(self.log, "a run's log"):
+            records = [json.loads(line) for line in self.log.read_text("utf-8").splitlines()]
+        return [each for each in records if "tuned_on" in each]
+
     def first_reaching(self, percent: float) -> tuple[str, ...]:
         """The first two checkpoints in a row that reach an accuracy on the tune set; empty if none do.
 
@@ -120,15 +130,13 @@ class RunFolder:
         Raises:
             DatasetError: the run was not tuned on any set, or the weights were not kept.
         """
-        with reading(self.log, "a run's log"):
-            records = [json.loads(line) for line in self.log.read_text("utf-8").splitlines()]
-        evaluated = [each for each in records if "tuned_on" in each]
+        evaluated = self.evaluations()
         if not evaluated:
             raise DatasetError(f"{self.log}: the run was trained without --tune-on; train it with that")
         for before, after in pairwise(evaluated):
             if min(before["accuracy"], after["accuracy"]) >= percent:
                 names = [
-                    "last" if each["update"] == each["of"] else late_checkpoint(each["stage"], each["update"])
+                    "last" if each is evaluated[-1] else late_checkpoint(each["stage"], each["update"])
                     for each in (before, after)
                 ]
                 lost = [name for name in names if name not in self.checkpoints()]

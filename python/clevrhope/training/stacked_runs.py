@@ -98,8 +98,13 @@ def check_alike(runs: Sequence[PreparedRun]) -> None:
 
 def check_stackable(model: nn.Module, request: TrainRequest) -> None:
     """Checks that a request's model can be trained with others of its kind; else a ConfigError says why."""
-    losses = getattr(model, "stack_losses", {})
-    for stage in recipe_of(model, request).stages:
+    losses, recipe = getattr(model, "stack_losses", {}), recipe_of(model, request)
+    if recipe.stop_at is not None or recipe.learns_from_rewards:
+        raise ConfigError(
+            "runs that are trained together make the same updates and learn from labels; leave out "
+            "recipe.stop_at and recipe.objective"
+        )
+    for stage in recipe.stages:
         if stage.loss not in losses:
             raise ConfigError(
                 f"{request.model} cannot be trained together with others in its stage {stage.name}; of the "
