@@ -242,6 +242,7 @@ What is exported
     --train-questions N: Only the first N questions of train; 25000 and 200000 give the paper's smaller sets.
     --no-images: Export text only.
     --masks: With parquet: also export masks, of a folder built with them.
+    --steps: With parquet: also export the steps of each answer in sentences.
 Files
     --shard-size N: With parquet or webdataset: the number of images in a file; by default, so many that eight
         loaders have a file each, if these have 16 images or more.
@@ -271,6 +272,7 @@ def export(folder: Path, **choices: Any) -> None:
         train_questions=choices["train_questions"],
         images=not choices["no_images"],
         masks=choices["masks"],
+        steps=choices["steps"],
         shard_size=choices["shard_size"],
         progress=shown_progress(choices),
     )

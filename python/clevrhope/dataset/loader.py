@@ -16,12 +16,14 @@ from clevrhope.dataset.card import Card, Cards, make_card
 from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.contents import choose_suite, find_hop, find_split
 from clevrhope.dataset.detokenizer import Detokenizer
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import Images, ImageSource, find_images
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
 from clevrhope.dataset.question_kinds import PAIRS, kind_of
 from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
+from clevrhope.dataset.steps import StepWriter
 from clevrhope.dataset.torch_dataset import ItemSequence, restored, torch_class
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
@@ -79,7 +81,10 @@ class Split(ItemSequence):
 
     With `text=True`, an item also has `question_text`, `program_text` (functions in prefix order, separated
     by blanks) and `answer_text`; with `scenes=True` it also has `scene`, or the list `scenes`, as in the
-    scene file. There is no image with `images=False`, nor in a folder without images.
+    scene file. With `steps=True`, it has `steps`, the sentences that lead to the answer: for each, a
+    dictionary with its `text`, the `function` of the program that it stands for and the function's number
+    `node`, the `objects` that it lists, and the `value` that it states, in the last one the answer. There is
+    no image with `images=False`, nor in a folder without images.
 
     A slice, such as `[10:20]`, is again a `Split`.
 
@@ -98,6 +103,7 @@ class Split(ItemSequence):
         annotations: PassesFile | None = None,
         passes: Sequence[str] = (),
         scenes: SceneSource | None = None,
+        steps: StepWriter | None = None,
     ) -> None:
         """Takes a table with a vocabulary, and the sources of images and scenes; None leaves these out.
 
@@ -117,7 +123,7 @@ class Split(ItemSequence):
         self._spoken, self._text = Detokenizer(table.vocab), text
         self._transform = transform
         self._annotations, self._passes = annotations, tuple(passes)
-        self._scenes = scenes
+        self._scenes, self._steps = scenes, steps
 
     def _item(self, k: int) -> Item:
         table, kind = self.table, self.table.kind
@@ -136,6 +142,8 @@ class Split(ItemSequence):
             of_images["image"] = images if self._transform is None else [*map(self._transform, images)]
         if self._scenes is not None:
             of_images["scene"] = [json.loads(self._scenes[index]) for index in indices]
+        if self._steps is not None:
+            item["steps"] = json.loads(self._steps.write(programs, np.asarray([indices]))[0])
         for name, values in of_images.items():
             item[kind.of_images(name)] = values if kind.of_sets else values[0]
         if self._annotations is not None:
@@ -248,6 +256,7 @@ class _Choices(TypedDict, total=False):
     transform: Transform | None
     passes: Sequence[str]
     scenes: bool
+    steps: bool
 
 
 @overload
@@ -274,6 +283,7 @@ def load(
     transform: Transform | None = None,
     passes: Sequence[str] = (),
     scenes: bool = False,
+    steps: bool = False,
 ) -> Split | Pairs:
     """Loads a split's questions as a sequence of dictionaries (see `Split`), if possible a torch Dataset.
 
@@ -293,6 +303,7 @@ def load(
         passes: some of "mask", "depth" and "normal", if the folder was built with them; not supported for a
             split about sets of images.
         scenes: add the scenes, as in the dataset's files.
+        steps: add the steps of each answer in sentences, and what they find.
 
     Raises:
         ConfigError: the folder lacks the HOP, split, suite, pass or number of questions; says what it has.
@@ -319,6 +330,8 @@ def load(
                     f"{path}: it has {len(table) // 2:,} pairs, but the first {limit:,} were asked for"
                 )
             table = table.part(0, 2 * limit)
+    known = _scenes(layout, table) if scenes or steps else {}
+    manifest = Folder.open(layout.root, finished=False).manifest if steps else None
     questions: Split = torch_class(Split)(
         table,
         _source(layout, table, images=images),
@@ -326,7 +339,10 @@ def load(
         transform=transform,
         annotations=find_passes(layout, table.pool, table.scenes, passes) if passes else None,
         passes=passes,
-        scenes=_scenes(layout, table) if scenes else None,
+        scenes=known if scenes else None,
+        steps=StepWriter(vocab, manifest.world["attributes"], known.__getitem__, manifest.raster_px)
+        if manifest
+        else None,
     )
     if suite is None:
         return questions

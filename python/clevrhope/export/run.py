@@ -32,6 +32,9 @@ from clevrhope.splits.kinds import TRAIN
 SOURCE = "source.json"
 """The file that says what an export was made from; it is written first."""
 
+_UNPLACED = "--format parquet, webdataset or official"
+"""The formats that need neither scenes nor programs."""
+
 
 @dataclass(frozen=True)
 class Exported:
@@ -74,6 +77,7 @@ def export(
     train_questions: int | None = None,
     images: bool = True,
     masks: bool = False,
+    steps: bool = False,
     shard_size: int | None = None,
     progress: Progress | None = None,
 ) -> Exported:
@@ -90,6 +94,7 @@ def export(
             paper's smaller sets.
         images: False exports only text, as does a folder without images.
         masks: whether to export the masks too; needs a folder built with masks, and format "parquet".
+        steps: whether to export the steps of each answer in sentences, in format "parquet".
         shard_size: images of a file, of formats "parquet" and "webdataset"; by default so many that eight
             loaders have a file each, but at least 16, and at most what the format recommends.
         progress: shows the progress of the export.
@@ -103,6 +108,8 @@ def export(
     chosen = _format(format)
     if masks and not chosen.masks:
         raise ConfigError(f"--masks goes with --format parquet, not {format}; coco has masks without it")
+    if steps and not chosen.masks:
+        raise ConfigError(f"--steps goes with --format parquet, not {format}")
     check_new(out)
     layout = Layout(folder)
     check_links(folder, (layout.manifest.name, FILES_TABLE, layout.vocab.name, *FOLDERS))
@@ -120,13 +127,13 @@ def export(
         raise ConfigError(f"--shard-size: {shard_size}; expected 1 or more images in a file")
     source = _source(dataset, names, chosen, train_questions, images, masks)
     source = replace(source, shard_size=shard_size)
-    if chosen.scenes and not all(
+    if steps:
+        source = source.with_steps()
+    if (chosen.scenes or steps) and not all(
         dataset.has_scenes(each.reader.pool) and each.n_programs for each in source.splits
     ):
-        raise ConfigError(
-            f"{folder}: it was imported without scenes or programs, which --format {format} needs; take "
-            "--format parquet, webdataset or official"
-        )
+        needs = "--steps needs; leave it out" if steps else f"--format {format} needs; take {_UNPLACED}"
+        raise ConfigError(f"{folder}: it was imported without scenes or programs, which {needs}")
     if masks and not source.rendered:
         raise ConfigError("--masks: masks are of images, and the export has none; leave out --masks")
     n_questions = sum(len(each.reader) for each in source.splits)
