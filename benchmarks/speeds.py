@@ -6,6 +6,7 @@ The workloads are those of the speeds that the project states:
   of 250 scenes, including texts and programs. Scenes are sampled before the clock starts.
 - programs: the programs of these questions on scenes of another pool, with no pair of program and scene
   repeated; parsed once, and from rows of tokens as in HDF5.
+- steps: the sentences that lead to the answers of these questions, on their own scenes.
 - questions over several images: their train split for the same pair, and its programs on sets.
 - scenes: with exact visibility at 480 x 320.
 - pairs: paired tests, made from question files; scored with answers in arrays, and in a file.
@@ -86,6 +87,7 @@ ROWS: Mapping[str, tuple[str, str]] = {
     "ood_slowest_attempt_us": (f"slowest 0.1%, {OOD}, us", "{:,.0f}"),
     "programs_per_second": ("programs per second, parsed once", "{:,.0f}"),
     "token_programs_per_second": ("programs per second, from tokens", "{:,.0f}"),
+    "steps_per_second": ("questions per second whose steps are written", "{:,.0f}"),
     "scenes_per_second": ("scenes per second", "{:,.0f}"),
     "set_questions_per_second": ("questions over several images per second", "{:,.0f}"),
     "set_programs_per_second": ("programs per second, on sets of images", "{:,.0f}"),
@@ -165,6 +167,7 @@ def run(
     numbers |= {f"ood_{name}": number for name, number in found.items()}
     advance("programs")
     numbers |= _programs_per_second(world, questions, work)
+    numbers["steps_per_second"] = _steps_per_second(world, questions, work)
     advance("questions over several images")
     numbers["set_questions_per_second"], numbers["set_programs_per_second"] = set_rates(
         world, windows=work.windows, executions=work.pairs // 2, repetitions=work.repetitions
@@ -284,6 +287,21 @@ def _programs_per_second(world: _core.World, questions: _core.QuestionBatch, wor
         "programs_per_second": statistics.median(parsed),
         "token_programs_per_second": statistics.median(from_tokens),
     }
+
+
+def _steps_per_second(world: _core.World, questions: _core.QuestionBatch, work: Work) -> float:
+    """Questions per second whose steps are written; scenes and programs are read before."""
+    tokens = _core.ProgramTokens(world.vocabulary)
+    programs = _core.Programs.from_tokens(tokens, questions.program_tokens(tokens, 64)[0])
+    indices, places = np.unique(questions.column("image_idxs"), return_inverse=True)
+    scenes = _core.sample_scenes(world, seed=SEED, pool="bench", indices=indices.astype(np.uint64))
+    rows = places.astype(np.int32).reshape(-1, 1)
+    rates = []
+    for _ in range(work.repetitions):
+        began = time.perf_counter()
+        _core.write_steps(programs, scenes, rows, width=480, height=320)
+        rates.append(len(programs) / (time.perf_counter() - began))
+    return statistics.median(rates)
 
 
 def distinct_pairs(n_programs: int, n_scenes: int, n_pairs: int) -> tuple[Ints, Ints]:

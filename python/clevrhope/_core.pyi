@@ -59,6 +59,7 @@ __all__ = [
     "sample_scenes",
     "trace",
     "vector_instructions",
+    "write_steps",
 ]
 
 _Values: TypeAlias = Sequence[tuple[str, str]]  # (attribute type, value) each, of different types
@@ -693,6 +694,9 @@ def execute(
 def trace(
     programs: Programs, program: int, scenes: SceneGraphs | SceneSets, scene: int
 ) -> list[_TracedStep]: ...
+def write_steps(
+    programs: Programs, scenes: SceneBatch, rows: npt.NDArray[np.int32], *, width: int, height: int
+) -> list[bytes]: ...
 def execute_batch(
     programs: Programs,
     scenes: SceneGraphs | SceneSets,

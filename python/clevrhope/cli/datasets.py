@@ -245,6 +245,7 @@ What is exported
     --no-images: Export text only.
     --instruction NAME: With rl: short, think, or a text file; it follows each question.  [default: think]
     --masks: With parquet: also export masks, of a folder built with them.
+    --steps: With parquet: also export the steps of each answer in sentences.
 Files
     --shard-size N: With parquet or webdataset: the number of images in a file; by default, so many that eight
         loaders have a file each, if these have 16 images or more.
@@ -276,6 +277,7 @@ def export(folder: Path, **choices: Any) -> None:
         instruction=choices["instruction"],
         images=not choices["no_images"],
         masks=choices["masks"],
+        steps=choices["steps"],
         shard_size=choices["shard_size"],
         progress=shown_progress(choices),
     )

@@ -16,6 +16,7 @@ from clevrhope.dataset.card import Card, Cards, make_card
 from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.contents import choose_suite, find_hop, find_split
 from clevrhope.dataset.detokenizer import Detokenizer
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import Images, ImageSource, find_images
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
@@ -23,6 +24,7 @@ from clevrhope.dataset.levels import read_levels, rows_on
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
 from clevrhope.dataset.question_kinds import PAIRS, kind_of
 from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
+from clevrhope.dataset.steps import StepWriter
 from clevrhope.dataset.torch_dataset import ItemSequence, restored, torch_class
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
@@ -80,7 +82,10 @@ class Split(ItemSequence):
 
     With `text=True`, an item also has `question_text`, `program_text` (functions in prefix order, separated
     by blanks) and `answer_text`; with `scenes=True` it also has `scene`, or the list `scenes`, as in the
-    scene file. There is no image with `images=False`, nor in a folder without images.
+    scene file. With `steps=True`, it has `steps`, the sentences that lead to the answer: for each, a
+    dictionary with its `text`, the `function` of the program that it stands for and the function's number
+    `node`, the `objects` that it lists, and the `value` that it states, in the last one the answer. There is
+    no image with `images=False`, nor in a folder without images.
 
     A slice, such as `[10:20]`, is again a `Split`.
 
@@ -100,6 +105,7 @@ class Split(ItemSequence):
         passes: Sequence[str] = (),
         scenes: SceneSource | None = None,
         rows: list[int] | None = None,
+        steps: StepWriter | None = None,
     ) -> None:
         """Takes a table with a vocabulary, and the sources of images and scenes; None leaves these out.
 
@@ -119,7 +125,7 @@ class Split(ItemSequence):
         self._spoken, self._text = Detokenizer(table.vocab), text
         self._transform = transform
         self._annotations, self._passes = annotations, tuple(passes)
-        self._scenes = scenes
+        self._scenes, self._steps = scenes, steps
 
     def _item(self, k: int) -> Item:
         table, kind = self.table, self.table.kind
@@ -138,6 +144,8 @@ class Split(ItemSequence):
             of_images["image"] = images if self._transform is None else [*map(self._transform, images)]
         if self._scenes is not None:
             of_images["scene"] = [json.loads(self._scenes[index]) for index in indices]
+        if self._steps is not None:
+            item["steps"] = json.loads(self._steps.write(programs, np.asarray([indices]))[0])
         for name, values in of_images.items():
             item[kind.of_images(name)] = values if kind.of_sets else values[0]
         if self._annotations is not None:
@@ -251,6 +259,7 @@ class _Choices(TypedDict, total=False):
     passes: Sequence[str]
     scenes: bool
     levels: Sequence[int]
+    steps: bool
 
 
 @overload
@@ -278,6 +287,7 @@ def load(
     passes: Sequence[str] = (),
     scenes: bool = False,
     levels: Sequence[int] = (),
+    steps: bool = False,
 ) -> Split | Pairs:
     """Loads a split's questions as a sequence of dictionaries (see `Split`), if possible a torch Dataset.
 
@@ -298,6 +308,7 @@ def load(
             split about sets of images.
         scenes: add the scenes, as in the dataset's files.
         levels: load only questions on these levels of difficulty, 1 to 5, of the first `limit`; all if empty.
+        steps: add the steps of each answer in sentences, and what they find.
 
     Raises:
         ConfigError: the folder lacks the HOP, split, suite, pass, level or number of questions; says what it
@@ -328,6 +339,8 @@ def load(
                 )
             table = table.part(0, 2 * limit)
     chosen = rows_on(read_levels(layout, table), levels, f"{hop}/{split}") if levels else None
+    known = _scenes(layout, table) if scenes or steps else {}
+    manifest = Folder.open(layout.root, finished=False).manifest if steps else None
     questions: Split = torch_class(Split)(
         table,
         _source(layout, table, images=images),
@@ -335,8 +348,11 @@ def load(
         transform=transform,
         annotations=find_passes(layout, table.pool, table.scenes, passes) if passes else None,
         passes=passes,
-        scenes=_scenes(layout, table) if scenes else None,
+        scenes=known if scenes else None,
         rows=chosen,
+        steps=StepWriter(vocab, manifest.world["attributes"], known.__getitem__, manifest.raster_px)
+        if manifest
+        else None,
     )
     if suite is None:
         return questions

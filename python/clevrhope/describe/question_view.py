@@ -1,5 +1,6 @@
 """One question of a dataset for a reader: text, answer, program with the result of each step, and images."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.mentions import mentions
 from clevrhope.dataset.question_table import QuestionTable, open_split
+from clevrhope.dataset.steps import StepWriter
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.programs import Scene, SceneSet, TracedStep, trace
@@ -61,6 +63,7 @@ class QuestionView:
         images: one image, or up to five.
         steps: the program with the result of each step; none if published files lack program or scene.
         program: the program's functions in prefix order; "" if published files lack it.
+        sentences: the steps of the answer in sentences, as `StepWriter` describes them.
     """
 
     hop: str
@@ -75,6 +78,7 @@ class QuestionView:
     images: tuple[ShownImage, ...]
     steps: tuple[TracedStep, ...]
     program: str = ""
+    sentences: Sequence[Mapping[str, Any]] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The whole view, for `--json`."""
@@ -106,6 +110,8 @@ class QuestionView:
         width = max(map(len, calls))
         for k, (call, step) in enumerate(zip(calls, self.steps, strict=True)):
             lines.append(f"  {k:>2}  {call:<{width}}  {self._result(step)}")
+        if self.sentences:
+            lines += ["", "Steps", *(f"  {sentence['text']}" for sentence in self.sentences)]
         return lines
 
     def _result(self, step: TracedStep) -> str:
@@ -140,6 +146,7 @@ def view_question(folder: Path, hop: str, split: str, number: int | None) -> Que
     texts = Detokenizer(vocab).texts(questions[0], programs[0], int(reader.answers[number]))
     indices, of_sets = reader.images_of(number), reader.kind.of_sets
     steps: Sequence[TracedStep] = ()
+    sentences: Sequence[Mapping[str, Any]] = ()
     if dataset.has_scenes(reader.pool):
         by_index = {scene["image_index"]: scene for scene in scenes_of(layout, reader.pool, _sorted(indices))}
         scenes = [by_index[index] for index in indices]
@@ -154,6 +161,9 @@ def view_question(folder: Path, hop: str, split: str, number: int | None) -> Que
         )
         (nodes,) = ProgramNodes(vocab, dataset.attributes).nodes(programs)
         steps = trace(nodes, asked, vocabulary=vocabulary)
+        raster_px = dataset.manifest.raster_px
+        writer = StepWriter(vocab, dataset.attributes, lambda index: json.dumps(by_index[index]), raster_px)
+        sentences = json.loads(writer.write(programs, np.asarray([indices]))[0])
     return QuestionView(
         *(hop, split, number, len(reader), texts["question_text"], texts["answer_text"]),
         _family(dataset.manifest, vocabulary, reader, number),
@@ -162,6 +172,7 @@ def view_question(folder: Path, hop: str, split: str, number: int | None) -> Que
         tuple(_image(layout, reader.pool, scene) for scene in scenes),
         tuple(steps),
         texts["program_text"],
+        sentences,
     )
 
 

@@ -5,6 +5,8 @@ from clevrhope.export.source import SplitSource
 
 _MASK = "8-bit: each pixel's object by its place in the scene's list, or 255"
 
+_STEPS = "the steps of the answer as JSON: sentences with their functions, objects and values"
+
 _OF_IMAGES = {
     "image": (IMAGE, "the image, 8-bit RGB", "the images of the set, 8-bit RGB"),
     "mask": (IMAGE, _MASK, f"of each image, {_MASK}"),
@@ -31,6 +33,7 @@ def columns_of(split: SplitSource) -> list[Field]:
         Field("answer", "", "the answer in words"),
         Field("answer_label", "", "the answer as a class; the feature has the names", LABEL),
         Field("program", "", "functions in prefix order, such as `filter_color[red]`", several=True),
+        *((Field("steps", "", _STEPS),) if split.steps is not None else ()),
         Field("question_index", "", "place of the question in its split", "int32"),
         _of_images(split.kind, "image_index"),
         *split.fields,

@@ -187,7 +187,9 @@ def _repeated(column: Field) -> list[str]:
     path = f"{column.name}.list.element" if column.several else column.name
     if column.kind == IMAGE:
         return [f"{path}.bytes", f"{path}.path"]
-    is_repeated = column.kind == LABEL or (column.kind == "string" and not column.name.startswith("question"))
+    is_repeated = column.kind == LABEL or (
+        column.kind == "string" and not column.name.startswith(("question", "steps"))
+    )
     return [path] if is_repeated else []
 
 
@@ -206,6 +208,7 @@ def _table(
         "answer": [question.answer for _, question in rows],
         "answer_label": [label[question.answer] for _, question in rows],
         "program": [question.program for _, question in rows],
+        "steps": [question.steps for _, question in rows],
         "question_index": [question.index for _, question in rows],
     }
     for field in split.fields:

@@ -34,6 +34,9 @@ from clevrhope.splits.kinds import TRAIN
 SOURCE = "source.json"
 """The file that says what an export was made from; it is written first."""
 
+_UNPLACED = "--format parquet, webdataset or official"
+"""The formats that need neither scenes nor programs."""
+
 
 @dataclass(frozen=True)
 class Exported:
@@ -76,6 +79,7 @@ def export(
     train_questions: int | None = None,
     images: bool = True,
     masks: bool = False,
+    steps: bool = False,
     shard_size: int | None = None,
     levels: Sequence[int] = (),
     instruction: str | Path | None = None,
@@ -94,6 +98,7 @@ def export(
             paper's smaller sets.
         images: False exports only text, as does a folder without images.
         masks: whether to export the masks too; needs a folder built with masks, and format "parquet".
+        steps: whether to export the steps of each answer in sentences, in format "parquet".
         shard_size: images of a file, of formats "parquet" and "webdataset"; by default so many that eight
             loaders have a file each, but at least 16, and at most what the format recommends.
         levels: only questions on these levels of difficulty, 1 to 5, of format "rl"; all if empty.
@@ -113,6 +118,8 @@ def export(
         option = "--level" if levels else "--instruction"
         raise ConfigError(f"{option} goes with --format rl, not {format}")
     prompt = find_instruction(instruction or "think") if chosen.prompts else None
+    if steps and not chosen.masks:
+        raise ConfigError(f"--steps goes with --format parquet, not {format}")
     check_new(out)
     layout = Layout(folder)
     check_links(folder, (layout.manifest.name, FILES_TABLE, layout.vocab.name, *FOLDERS))
@@ -130,13 +137,13 @@ def export(
         raise ConfigError(f"--shard-size: {shard_size}; expected 1 or more images in a file")
     source = _source(dataset, names, chosen, train_questions, levels, images, masks)
     source = replace(source, shard_size=shard_size, instruction=prompt)
-    if chosen.scenes and not all(
+    if steps:
+        source = source.with_steps()
+    if (chosen.scenes or steps) and not all(
         dataset.has_scenes(each.reader.pool) and each.n_programs for each in source.splits
     ):
-        raise ConfigError(
-            f"{folder}: it was imported without scenes or programs, which --format {format} needs; take "
-            "--format parquet, webdataset or official"
-        )
+        needs = "--steps needs; leave it out" if steps else f"--format {format} needs; take {_UNPLACED}"
+        raise ConfigError(f"{folder}: it was imported without scenes or programs, which {needs}")
     if masks and not source.rendered:
         raise ConfigError("--masks: masks are of images, and the export has none; leave out --masks")
     n_questions = sum(len(each.reader) for each in source.splits)

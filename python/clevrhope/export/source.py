@@ -4,7 +4,7 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from itertools import groupby, islice, repeat
 from operator import call
@@ -24,6 +24,7 @@ from clevrhope.dataset.passes_h5 import PassesFile
 from clevrhope.dataset.question_kinds import MARKS, Field, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.steps import StepWriter
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.replies.instructions import Instruction
 from clevrhope.runtime.atomic import record
@@ -43,6 +44,8 @@ class SampleQuestion:
     answer: str
     about: Mapping[str, Any]
     """What the `fields` of its split say."""
+    steps: str
+    """The steps of the answer as JSON, see `StepWriter`; "" if they are not exported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,8 @@ class SplitSource:
     """(questions,) the level of each question, if the format has levels."""
     rows: Ints | None = field(default=None, kw_only=True)
     """(questions,) the place of each question in its split, if only some levels were chosen."""
+    steps: StepWriter | None = field(default=None, kw_only=True)
+    """Writes the steps of answers; None if they are not exported."""
 
     @property
     def kind(self) -> QuestionKind:
@@ -220,13 +225,17 @@ class SplitSource:
     def _questions(self, order: Ints | None) -> Iterator[SampleQuestion]:
         reader, detokenizer = self.reader, Detokenizer(self.vocab)
         for numbers, questions, programs in _rows(reader, order):
-            for k, question, program in zip(numbers.tolist(), questions, programs, strict=True):
+            steps: Iterable[str] = repeat("", len(numbers))
+            if self.steps is not None:
+                steps = self.steps.write(programs, reader.image_idxs[numbers])
+            for k, question, program, said in zip(numbers.tolist(), questions, programs, steps, strict=True):
                 yield SampleQuestion(
                     index=k,
                     text=reader.sentence(k, question),
                     program=detokenizer.program(program),
                     answer=detokenizer.answer(int(reader.answers[k])),
                     about=reader.said(self.fields, k),
+                    steps=said,
                 )
 
 
@@ -269,6 +278,16 @@ class ExportSource:
     instruction: Instruction | None = None
     """What follows each question, if the format has prompts."""
 
+    def with_steps(self) -> "ExportSource":
+        """The same with the steps of answers."""
+
+        def spoken(split: SplitSource) -> SplitSource:
+            scene_of, attributes = self.scene_of(split.reader.pool), self.manifest.world["attributes"]
+            return replace(split, steps=StepWriter(split.vocab, attributes, scene_of, size_px(self.manifest)))
+
+        splits, suites = (tuple(map(spoken, each)) for each in (self.splits, self.suites))
+        return replace(self, splits=splits, suites=suites)
+
     def scene_of(self, pool: str) -> Callable[[int], str]:
         """A function that gives the scene of an image of a pool as JSON, "" if the scenes are not known."""
         lines = cache(lambda shard: SceneLines(self.layout.scene_shard(pool, shard)))
@@ -304,11 +323,15 @@ class ExportSource:
         return {name: [*splits] for name, splits in tables}
 
 
+def size_px(manifest: Manifest) -> tuple[int, int]:
+    """Width and height of the images; without images, of their world's raster."""
+    rendering = manifest.rendering
+    return (rendering["width"], rendering["height"]) if rendering else manifest.raster_px
+
+
 def in_image_pixels(manifest: Manifest) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """What an export says of a scene: in pixels of images, not of its world's raster, and no secret seed."""
-    width, height = manifest.raster_px
-    size = manifest.rendering or {"width": width, "height": height}
-    sides = [size["width"] / width, size["height"] / height]
+    sides = [size / side for size, side in zip(size_px(manifest), manifest.raster_px, strict=True)]
 
     def scaled(numbers: Sequence[int], rounded: Callable[[float], int]) -> list[int]:
         return [rounded(each * side) for each, side in zip(numbers, sides, strict=True)]

@@ -73,7 +73,7 @@ mod _core {
     #[pymodule_export]
     use super::machine::{engine_version, vector_instructions};
     #[pymodule_export]
-    use super::programs::{PyProgramTokens, PyPrograms, execute, execute_batch, execute_tokens, trace};
+    use super::programs::{PyProgramTokens, PyPrograms, execute, execute_batch, execute_tokens, trace, write_steps};
     #[pymodule_export]
     use super::questions::{PyQuestionBatch, instantiate_questions};
     #[pymodule_export]

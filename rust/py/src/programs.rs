@@ -1,23 +1,28 @@
 //! Handles of programs and of their tokens, and functions that execute programs.
 
 use crate::conversion;
-use crate::errors::{ProgramError, to_python};
+use crate::errors::{ProgramError, SceneError, to_python};
 use crate::interrupt::in_pieces;
-use crate::scenes::{PySceneGraphs, ScenesOrSets};
+use crate::scenes::{PySceneBatch, PySceneGraphs, ScenesOrSets};
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::program::question_file::{QuestionRecord, read_questions};
+use clevrhope_core::program::steps::{self, Asked};
 use clevrhope_core::program::{
     self, BatchError, Fault, Function, IllFormed, Program, ProgramTable, ProgramVocabulary, Type,
 };
+use clevrhope_core::scene::{SceneGraph, SceneSet};
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
+use rayon::prelude::*;
 use std::sync::Arc;
 
 /// The number of pairs of program and scene in the first piece of a batch: a few milliseconds of work.
 const FIRST_PIECE: usize = 1 << 16;
+/// The same for programs whose steps are written.
+const FIRST_PIECE_OF_STEPS: usize = 1 << 9;
 
 /// Programs that have been checked, in order.
 #[pyclass(name = "Programs", module = "clevrhope._core", frozen)]
@@ -276,6 +281,46 @@ pub fn trace<'py>(
     let outputs = outputs.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
     let steps = program.steps.iter().zip(outputs);
     steps.map(|(step, output)| conversion::traced(py, step, output, set.as_ref(), vocab)).collect()
+}
+
+/// The steps of N programs in sentences, each program on the scenes of a row of (N, W) positions, padded with -1.
+///
+/// Each is a JSON list with `text`, `function`, `node`, `objects` and `value` of every sentence; it is empty if the
+/// program has no answer there. `width` and `height` are the size of the images in pixels.
+///
+/// Raises:
+///     SceneError: a row is not a set of scenes; names the row.
+///     ValueError: there are not as many rows as programs.
+#[pyfunction]
+#[pyo3(signature = (programs, scenes, rows, *, width, height))]
+pub fn write_steps<'py>(
+    py: Python<'py>,
+    programs: &PyPrograms,
+    scenes: &PySceneBatch,
+    rows: PyReadonlyArray2<'py, i32>,
+    width: u32,
+    height: u32,
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    let PyPrograms { vocab, programs, .. } = programs;
+    conversion::same_vocabulary(vocab, &scenes.vocab)?;
+    let (rows, columns) = conversion::rows(&rows)?;
+    conversion::same_length(programs.len(), rows.len() / columns)?;
+    let graphs: Vec<SceneGraph> = py.detach(|| scenes.scenes.par_iter().map(|scene| scene.graph(vocab)).collect());
+    let write = |number: usize| {
+        let row = &rows[number * columns..(number + 1) * columns];
+        let set =
+            SceneSet::of_row(&graphs, row).map_err(|error| SceneError::new_err(format!("rows[{number}]: {error}")))?;
+        let asked_scenes: Vec<_> = row[..set.n_images()].iter().map(|&place| &*scenes.scenes[place as usize]).collect();
+        let asked = Asked { set: &set, scenes: &asked_scenes, size: [width, height], vocab };
+        let sentences = steps::sentences(&programs[number], &asked).unwrap_or_default();
+        Ok(steps::to_json(&programs[number], &asked, &sentences))
+    };
+    let mut written = Vec::with_capacity(programs.len());
+    in_pieces(py, programs.len(), FIRST_PIECE_OF_STEPS, |piece| {
+        written.extend(piece.into_par_iter().map(write).collect::<PyResult<Vec<_>>>()?);
+        Ok(())
+    })?;
+    Ok(conversion::json_rows(py, &written))
 }
 
 /// (N,) answer numbers of (N,) programs, each on a scene or set of scenes; `NO_ANSWER` if it has none there.

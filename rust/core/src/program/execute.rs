@@ -176,6 +176,19 @@ pub fn outputs(program: &Program, scene: SceneView<'_>, vocab: &Vocabulary) -> R
     Ok(words)
 }
 
+/// The same on several scenes; objects are numbered as in the set (`SceneSet::place`).
+///
+/// # Errors
+/// `Invalid`, as `execute`.
+///
+/// # Panics
+/// When the steps would not pass `Program::check`.
+pub fn outputs_on_set(program: &Program, set: &SceneSet<'_>, vocab: &Vocabulary) -> Result<[u64; MAX_STEPS], Invalid> {
+    let mut words = [0; MAX_STEPS];
+    run(&program.steps, (set, vocab), &mut words).map_err(|_| Invalid)?;
+    Ok(words)
+}
+
 /// The outputs of the steps in order, up to the first step without one, such as a `unique` that fails: all of them when
 /// the program has an answer.
 ///

@@ -3,7 +3,7 @@
 //! `catalogue` has an entry for each function: its types, its meaning and what it says about objects. Programs are read
 //! from JSON or tokens (`json`, `covr`, `encode`), checked (`typecheck`) and executed, on scenes or, for questions
 //! about several images, on sets of scenes: one program on one of them (`execute`) or many on many (`batch`). `levels`
-//! plans how a network of modules runs a batch of programs.
+//! plans how a network of modules runs a batch of programs, and `steps` says in English how an answer comes about.
 
 pub mod batch;
 pub mod catalogue;
@@ -16,6 +16,7 @@ pub mod foreground;
 pub mod json;
 pub mod levels;
 pub mod question_file;
+pub mod steps;
 pub mod table;
 pub mod typecheck;
 
