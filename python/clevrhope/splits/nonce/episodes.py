@@ -81,8 +81,8 @@ class Group:
     Attributes:
         form: the form of their question.
         number: the group's number among those of its form.
-        a: the types A and B by number, in `b` likewise.
-        b: see `a`.
+        a: the number of the type A.
+        b: the number of the type B.
         named: (type, value) of each word: the values of A, then those of B; the question is about the first
             of either.
         words: the nonce word of each of `named`.
@@ -160,7 +160,9 @@ class EpisodeStream:
         for form in FORMS:
             problems = {grid: self._problem(form, grid) for grid in form.grids}
             self.missing += [
-                f"{form.name} of {grid[0]} and {grid[1]}: {problem}" for grid, problem in problems.items() if problem
+                f"{form.name} of {grid[0]} and {grid[1]}: {problem}"
+                for grid, problem in problems.items()
+                if problem
             ]
             if grids := tuple(grid for grid, problem in problems.items() if not problem):
                 self._grids[form] = grids
@@ -247,7 +249,7 @@ class EpisodeStream:
         sides: tuple[int, ...],
         draws: Draws,
     ) -> Objects:
-        """(S, N, T) the scenes; an object has its place and its values but those of A and B in all of them."""
+        """(S, N, T) the scenes; an object has the same place in all, and the same unnamed values."""
         a, b = grid
         objects = draws.shuffled(range(len(matched.cells)))
         scenes = np.empty((len(matched.relabelings), len(objects), len(self.types)), dtype=np.int8)

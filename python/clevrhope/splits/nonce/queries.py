@@ -84,7 +84,9 @@ def _with_numbers(
         for kinds in UNSHOWN:
             is_matched &= sum(other[:, i, j] for i, j in kinds) == sum(first[:, i, j] for i, j in kinds)
         for k in np.flatnonzero(is_matched).tolist():
-            found.setdefault(k, {}).setdefault(int(other[k, 0, 0]), {}).setdefault(other[k].tobytes(), relabeling)
+            found.setdefault(k, {}).setdefault(int(other[k, 0, 0]), {}).setdefault(
+                other[k].tobytes(), relabeling
+            )
     unchanged = Relabeling(tuple(range(n_a)), tuple(range(n_b)))
     for k, by_number in sorted(found.items()):
         choices = [tuple(by_number.get(number, {}).values()) for number in answers[1:]]

@@ -77,7 +77,9 @@ def ordered_slots(slots: Sequence[Slot], draws: Draws, *, first: int) -> tuple[S
     return tuple(order)
 
 
-def unnamed_values(slots: tuple[Slot, ...], n_values: int, draws: Draws, *, told: bool, kind: str) -> list[int]:
+def unnamed_values(
+    slots: tuple[Slot, ...], n_values: int, draws: Draws, *, told: bool, kind: str
+) -> list[int]:
     """A value of an unnamed attribute for each slot, the same in both conditions.
 
     If types are told, values are free, since no word can mean one of them. Otherwise no word's images share
@@ -112,9 +114,7 @@ def n_assignments(
     """
     meanings = []
     for word, kind in enumerate(types):
-        said_of = [
-            {*enumerate(each)} for each, said in zip(objects, mentions, strict=True) if word in said
-        ]
+        said_of = [{*enumerate(each)} for each, said in zip(objects, mentions, strict=True) if word in said]
         shared = set.intersection(*said_of)
         meanings.append({each for each in shared if kind in (None, each[0])})
     return _n_injective(meanings, frozenset())
