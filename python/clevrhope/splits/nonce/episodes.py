@@ -105,6 +105,11 @@ class Group:
     answers: tuple[str, ...]
     asked: int | None
 
+    @property
+    def name(self) -> str:
+        """Its name among all groups of a stream, such as exist_3x3 12."""
+        return f"{self.form.name} {self.number}"
+
     @cached_property
     def mentions(self) -> tuple[tuple[tuple[int, int], ...], ...]:
         """For either condition, the numbers of the two words of each statement."""
@@ -272,7 +277,7 @@ class EpisodeStream:
             n = n_assignments(condition.tolist(), said, types)
             if n != 1:
                 raise SplitError(
-                    f"group {group.number} of {group.form.name}: {n} assignments of words to values fit its "
+                    f"group {group.name}: {n} assignments of words to values fit its "
                     "support; expected exactly one"
                 )
 
