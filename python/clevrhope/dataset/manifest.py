@@ -137,6 +137,17 @@ class Manifest:
         name = str(self.edition["name"])
         return f"a private edition of {name}" if self.edition["private"] else name
 
+    @property
+    def n_questions(self) -> int:
+        """Number of questions of all kinds, without those of suites."""
+        listed = (self.splits, self.covr, self.nonce)
+        return sum(
+            int(entry["questions"])
+            for hops in listed
+            for splits in hops.values()
+            for entry in splits.values()
+        )
+
     def __repr__(self) -> str:
         size = f"{len(self.splits)} HOPs, {len(self.files):,} files"
         return f"<manifest of a dataset {self.version}, seed {self.seed}: {size}>"

@@ -597,7 +597,7 @@ NONCE = QuestionKind(
         Field("partner", "partners", "row with a matched scene; -1 for none", "int32"),
     ),
     names=("support_pool", "types"),
-    lists={"forms": "", "grid_names": ""},
+    lists={"forms": "", "grid_names": "", "value_names": ""},
     table="nonce",
     prefix="nonce_",
     splits=NONCE_SPLITS,
@@ -606,7 +606,8 @@ NONCE = QuestionKind(
 """Episodes with nonce words in one condition; row k is the same query in the other one.
 
 Tokens of texts, programs and answers name real values; `words` says which nonce word stands for which value.
-Attributes: `support_pool`, the pool of the support's scenes; `types`, "told" or "found".
+Attributes: `support_pool`, the pool of the support's scenes; `types`, "told" or "found"; `forms`,
+`grid_names`, and `value_names`, the values in the order of `words`.
 """
 
 KINDS: dict[str, QuestionKind] = {kind.name: kind for kind in (SINGLE, SETS, PAIRS, SET_PAIRS, ADDED, NONCE)}

@@ -24,8 +24,9 @@ from clevrhope.runtime.atomic import record
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.nonce.draws import Draws
 from clevrhope.splits.nonce.episodes import FORMS, N_A, EpisodeStream, Group, Objects
-from clevrhope.splits.nonce.kinds import NONCE_SPLITS, OBJECTS, SCENES, TOLD
-from clevrhope.splits.nonce.words import nonce_words, plural
+from clevrhope.splits.nonce.kinds import NONCE_SPLITS, OBJECTS, SCENES, TOLD, plural
+from clevrhope.splits.nonce.supports import support_slots
+from clevrhope.splits.nonce.words import nonce_words
 
 PLACES = 12
 """Places at which supports show objects, shared by all episodes; the longest support has eleven."""
@@ -100,6 +101,11 @@ class NonceEngine:
             },
             (NONE, OBJECTS): (OBJECTS, supports.astype(np.int32)),
         }
+
+    @property
+    def _n_support(self) -> int:
+        """The number of slots of the longest support, however many episodes there are."""
+        return max(len(support_slots(form.n_b, told=self.stream.told)) for form in self.stream.forms)
 
     @cached_property
     def _groups(self) -> list[Group]:
@@ -233,7 +239,7 @@ class NonceEngine:
         made = {group.name: self._of_group(group, condition, numbers) for group in self._groups}
         mine = [made[each.group.name] for each in self.episodes]
         programs, lengths = self._programs([each.program for each in mine])
-        n_support = max(len(each.support) for each in mine)
+        n_support = self._n_support
         columns: dict[str, Any] = {
             "questions": _rows([each.question for each in mine], self._engine.templates.question_width),
             "question_lengths": [len(each.question) for each in mine],
@@ -366,6 +372,7 @@ def write_nonce(made: NonceEngine, layout: Layout, manifest: Manifest) -> Manife
             "types": made.types,
             "forms": [form.name for form in FORMS],
             "grid_names": GRIDS,
+            "value_names": [value for _, values in made.stream.types for value in values],
         }
         with QuestionWriter(path, hop=NONE, split=split, pool=SCENES, attributes=attributes) as writer:
             writer.append(table.arrays())

@@ -22,3 +22,8 @@ def is_nonce(split: str) -> bool:
 def nonce_file(split: str) -> str:
     """The name of a condition's file in its folder: seen for nonce_seen."""
     return split.removeprefix(_PREFIX)
+
+
+def plural(word: str) -> str:
+    """The plural of a nonce word."""
+    return word + ("es" if word[-1] in "sxz" else "s")

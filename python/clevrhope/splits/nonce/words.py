@@ -39,11 +39,6 @@ def usable_words(values: Iterable[str], *, least: int) -> tuple[str, ...]:
     return usable
 
 
-def plural(word: str) -> str:
-    """The plural of a nonce word."""
-    return word + ("es" if word[-1] in "sxz" else "s")
-
-
 def _are_alike(word: str, name: str) -> bool:
     is_part = word in name or name in word
     return is_part or SequenceMatcher(None, word, name, autojunk=False).ratio() >= _LIKENESS
