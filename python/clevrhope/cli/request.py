@@ -154,7 +154,7 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
     )
     if before and not (edition or choices["preset"] or choices["config_file"] or choices["quiet"]):
         say(f"Using preset {config.preset} with the sizes of the existing dataset.", err=True)
-    _check_covr(choices, there)
+    _check_kinds(choices, there)
     seed = choices["seed"]
     if seed is None and there is None:
         seed = edition.seed if edition and not parts else secrets.randbelow(2**32)
@@ -269,12 +269,14 @@ def _options() -> list[click.Option]:
     return list(reversed(vars(command)["__click_params__"]))
 
 
-def _check_covr(choices: Mapping[str, Any], there: "Manifest | None") -> None:
-    """Checks that settings of questions over several images are given only with questions of this kind."""
+def _check_kinds(choices: Mapping[str, Any], there: "Manifest | None") -> None:
+    """Checks that settings of one kind of questions are given only with questions of this kind."""
     given = [name for name in QuestionSettings.names_of_sets() if choices[name] is not None]
     if given and not choices["covr"] and not (there and there.covr):
         name = QuestionSettings.option(given[0])
         raise click.UsageError(f"{name}: this is a setting of questions over several images; add --covr")
+    if choices["nonce_types"] and not choices["nonce"] and not (there and there.nonce):
+        raise click.UsageError("--nonce-types: this is a setting of episodes with nonce words; add --nonce")
 
 
 def _check_sizes(choices: Mapping[str, Any], preliminary: Sequence[bool]) -> None:

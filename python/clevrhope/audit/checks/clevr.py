@@ -111,8 +111,6 @@ def check_clevr_leaks(
     check = results["scenes of CLEVR"]
     check.notes += published.missing
     for pool in folder.pools:
-        if pool == SCENES:  # whose objects have other values than they were sampled with
-            continue
         for path, line, content in folder.scene_rows(pool):
             row = parse_row(content, path, line)
             with reading(path, "a scene file of a dataset"):
@@ -143,6 +141,8 @@ def check_clevr_scenes(folder: AuditFolder, results: Results, advance: Advance) 
     first_with: dict[str, int] = {}
     from_clevr: set[int] = set()
     for pool in folder.pools:
+        if pool == SCENES:  # whose objects have other values than they were sampled with
+            continue
         for path, line, content in folder.scene_rows(pool):
             # Most scenes are sampled, and are not parsed: there may be hundreds of thousands.
             if _SOURCE not in content and all(key in content for key in _SAMPLED):

@@ -36,7 +36,7 @@ def show_overview(console: Console, overview: Overview) -> None:
         show_table(console, "Questions about several images (images)", ("HOP", *names), rows)
     for splits, rows in _by_splits(overview.manifest.nonce).items():
         names = map(nonce_file, splits)
-        show_table(console, "Episodes with nonce words (images)", ("HOP", *names), rows)
+        show_table(console, "Nonce words (images)", ("HOP", *names), rows)
     _show_combinations(show, overview)
     _show_pools(console, overview)
     _show_suites(console, overview)

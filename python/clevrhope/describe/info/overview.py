@@ -119,7 +119,8 @@ def read_overview(folder: Path) -> Overview:
     n_bytes["other files"] += layout.manifest.stat().st_size
     n_bytes["features"] = sum(store.bytes for store in stores)
     is_of_this_version = manifest.version == DATASET_VERSION
-    made = reproduction(folder, manifest) if is_of_this_version and part is None and manifest.splits else None
+    is_made = is_of_this_version and part is None and bool(manifest.splits or manifest.nonce)
+    made = reproduction(folder, manifest) if is_made else None
     return Overview(
         Path(Folder(layout, manifest).title),
         manifest,
