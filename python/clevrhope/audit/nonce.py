@@ -210,9 +210,13 @@ def of_support(unseen: Condition, seen: Condition, row: int) -> Iterator[Found]:
     n_b = sum(kind == of_b for kind, _ in unseen.named(row))
     if len(swapped) != (2 if n_b > 2 else 4):
         yield row, "not as many support objects differ between the conditions as should, but", len(swapped)
-    values = [Counter(str(each["objects"][0][of_b]) for each in of) for of in zip(*swapped, strict=True)]
-    if len(values) == 2 and values[0] != values[1]:
-        yield row, f"the support's objects do not exchange their {of_b}, but have", [*map(dict, values)]
+    counts = [Counter(str(each["objects"][0][of_b]) for each in of) for of in zip(*swapped, strict=True)]
+    if len(counts) == 2 and counts[0] != counts[1]:
+        yield (
+            row,
+            f"the support's objects do not exchange their {of_b}, but have",
+            [dict(each) for each in counts],
+        )
     for one, other in swapped:
         if _but(one, of_b) != _but(other, of_b):
             yield row, f"support objects differ in more than {of_b}: scene", other["image_index"]

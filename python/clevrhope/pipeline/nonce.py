@@ -129,7 +129,8 @@ class NonceEngine:
         combinations = np.ravel_multi_index(
             tuple(np.moveaxis(group.support, -1, 0).astype(np.int64)), self._radix
         )
-        return (np.asarray(places) * prod(self._radix) + combinations).astype(np.int32)
+        indices: Ints = (np.asarray(places) * prod(self._radix) + combinations).astype(np.int32)
+        return indices
 
     def _objects(self, indices: Sequence[int]) -> list[bytes]:
         place_of = [divmod(index, prod(self._radix)) for index in indices]
@@ -287,7 +288,11 @@ class NonceEngine:
         ends = {"exist": ["exist"], "count": ["count"], "query": ["unique"]}[group.form.asks]
         if group.asked is not None:
             ends.append(f"query_{self.stream.types[group.asked][0]}")
-        nodes = [{"function": "scene"}, *filters, *({"function": name} for name in ends)]
+        nodes: list[dict[str, Any]] = [
+            {"function": "scene"},
+            *filters,
+            *({"function": name} for name in ends),
+        ]
         program = [
             {"value_inputs": [], **node, "inputs": [place - 1] if place else []}
             for place, node in enumerate(nodes)

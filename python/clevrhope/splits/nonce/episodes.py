@@ -130,7 +130,8 @@ class Episode:
     @property
     def scene(self) -> Objects:
         """(N, T) the values of the scene's objects."""
-        return self.group.scenes[self.member]
+        scene: Objects = self.group.scenes[self.member]
+        return scene
 
     @property
     def answer(self) -> str:

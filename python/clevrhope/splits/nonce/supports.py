@@ -10,8 +10,6 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-import numpy as np
-
 from clevrhope.errors import SplitError
 from clevrhope.splits.nonce.draws import Draws
 from clevrhope.splits.nonce.queries import Cell
@@ -43,7 +41,7 @@ def support_slots(n_b: int, *, told: bool) -> tuple[Slot, ...]:
     seven objects can tell them. On 3 x 2, each kind has two.
     """
     asked = ((0, 0), (0, 1), (1, 0), (1, 1))
-    shared = tuple(Slot(cell, cell) for cell in np.ndindex(3, n_b) if cell not in asked)
+    shared = tuple(Slot(cell, cell) for cell in product(range(3), range(n_b)) if cell not in asked)
     if n_b == 2:
         return (*_SWAPPED, *shared) * 2
     return (*_SWAPPED, *shared, *(() if told else (slot for slot in shared if slot.seen != (2, 2))))
