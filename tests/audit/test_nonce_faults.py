@@ -13,6 +13,8 @@ from clevrhope.audit import audit
 from clevrhope.config.presets import PRESETS
 from clevrhope.pipeline import Request, build
 
+pytestmark = pytest.mark.slow
+
 UNSEEN, SEEN = "nonce/unseen.h5", "nonce/seen.h5"
 
 

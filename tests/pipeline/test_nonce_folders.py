@@ -106,6 +106,7 @@ def read_used(folder: Path) -> set[int]:
     return {int(index) for table in tables for index in np.unique(table.support_idxs)} - {-1}
 
 
+@pytest.mark.slow
 def test_more_episodes_extend_fewer(folder: Path, make: Make, tmp_path: Path) -> None:
     grown = tmp_path / "grown"
     make(grown, **{**ALONE, "nonce": 10})
@@ -139,6 +140,7 @@ def test_a_damaged_file_is_made_again(folder: Path, tmp_path: Path) -> None:
     assert tree(damaged) == tree(folder)
 
 
+@pytest.mark.slow
 def test_episodes_stand_beside_a_pair(tmp_path: Path, make: Make) -> None:
     make(tmp_path / "both", splits=("complex_iid",), nonce=9, render=False)
     make(tmp_path / "later", splits=("complex_iid",), render=False)
@@ -153,6 +155,7 @@ def test_episodes_stand_beside_a_pair(tmp_path: Path, make: Make) -> None:
         clevrhope.load(tmp_path / "both", "rubber_cylinder", "nonce_seen")
 
 
+@pytest.mark.slow
 def test_types_that_are_to_be_found(tmp_path: Path, make: Make) -> None:
     out = tmp_path / "found"
     make(out, **{**ALONE, "nonce": 9}, nonce_types="found", render=False)
