@@ -37,9 +37,10 @@ BUILD = ("build", "--hop", "rubber_cylinder", "--preset", "demo", "--seed", "5",
         ("--no-render",),
         ("--no-render", "--strictness", "implied"),
         ("--no-render", "--covr"),
+        ("--no-render", "--splits", "complex_iid", "--nonce", "90"),
         ("--renderer", "native", "--quality", "draft", "--splits", "complex_ood", "--passes", "mask,depth"),
     ],
-    ids=["rendered", "h5", "no-render", "implied", "covr", "native with passes"],
+    ids=["rendered", "h5", "no-render", "implied", "covr", "nonce", "native with passes"],
 )
 @pytest.mark.slow
 def test_killed_at_any_point_and_resumed_equals_uninterrupted(

@@ -36,6 +36,7 @@ A_co = TypeVar("A_co", bound=SplitArrays, covariant=True)
 
 FILES = (
     ("covr/", "", "sets"),
+    ("nonce/", "", "nonce"),
     ("hops/*/suites/", "_questions.json", "question files of pairs"),
     ("hops/*/suites/", "", "pairs"),
     ("hops/", "_questions.json", "question files"),
@@ -176,11 +177,12 @@ class AuditFolder:
         """
         self._folder = folder = Folder.open(root)
         self.layout, self.manifest = folder.layout, folder.manifest
-        if not self.manifest.splits:
+        if not (self.manifest.splits or self.manifest.nonce):
             raise DatasetError(f"{self.layout.manifest}: it lists no splits yet; build the dataset first")
         self.vocab: Vocab = read_vocab(self.layout.vocab)
         self.attribute_types = folder.attribute_types
-        by_name = {name: self._hop(name) for name in (*self.manifest.splits, *self.manifest.covr)}
+        listed = (*self.manifest.splits, *self.manifest.covr, *self.manifest.nonce)
+        by_name = {name: self._hop(name) for name in listed}
         self.hops = tuple(by_name[name] for name in self.manifest.splits)
         self._check_stated()
         self.scenes = Pools(self.layout, vocabulary_of(self.vocab))

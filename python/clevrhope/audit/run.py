@@ -18,6 +18,7 @@ from clevrhope.audit.checks.scenes import MOST_SCENES, check_object_counts, chec
 from clevrhope.audit.folder import AuditFolder, kind_of
 from clevrhope.audit.imported import audit_imported
 from clevrhope.audit.leaks.check import check_pairs
+from clevrhope.audit.nonce import PREFIX, RULES, check_nonce
 from clevrhope.audit.report import CheckResult, Report, Results, new_results
 from clevrhope.audit.sets.check import check_sets
 from clevrhope.audit.suites.check import check_suites
@@ -92,6 +93,7 @@ OF_SUITES = (
 OF_SETS = tuple(
     f"several images: {name}" for name in ("files", "programs", "distractors", "pair", "texts", "balance")
 )
+OF_NONCE = tuple(f"{PREFIX}{name}" for name in RULES)
 """The names of the checks that stages with many of them have."""
 
 CHECKSUMS = AuditStage(
@@ -110,6 +112,7 @@ STAGES = (
     AuditStage("Executing programs, looking for leaks", "pairs", check_pairs, OF_LEAKS, total=_n_hops),
     AuditStage("Reading pairs of suites", "files", check_suites, OF_SUITES, PAIRS),
     AuditStage("Reading questions over several images", "splits", check_sets, OF_SETS, SETS),
+    AuditStage("Reading episodes with nonce words", "episodes", check_nonce, OF_NONCE, ("nonce", "scenes")),
     AuditStage("Looking at images", "images", check_images, ("images",), (*QUESTIONS, "images"), _n_images),
     AuditStage(
         "Looking at annotations", "images", check_passes, ("passes",), (*QUESTIONS, "passes"), _n_annotated

@@ -322,6 +322,7 @@ def _show_summary(choices: dict[str, Any], request: "Request", summary: "Summary
             "seconds": round(summary.seconds, 3),
             "splits": summary.splits,
             **({"covr": summary.covr} if summary.covr else {}),
+            **({"nonce": summary.nonce} if summary.nonce else {}),
             "suites_removed": {suite: list(hops) for suite, hops in summary.suites.items()},
             "contact_sheet": str(summary.contact_sheet),
             **({"edition": verified.as_json()} if verified else {}),
@@ -337,6 +338,7 @@ def _show_summary(choices: dict[str, Any], request: "Request", summary: "Summary
 def _summary_lines(request: "Request", summary: "Summary") -> list[str]:
     from clevrhope.runtime.display import duration, size
     from clevrhope.splits.covr.kinds import covr_file
+    from clevrhope.splits.nonce.kinds import nonce_file
 
     lines = [
         "",
@@ -352,6 +354,9 @@ def _summary_lines(request: "Request", summary: "Summary") -> list[str]:
     for hop, splits in summary.covr.items():
         counts = ", ".join(f"{covr_file(split)} {entry['questions']:,}" for split, entry in splits.items())
         lines.append(f"  {hop}, over several images: {counts}")
+    for splits in summary.nonce.values():
+        counts = ", ".join(f"{nonce_file(split)} {entry['questions']:,}" for split, entry in splits.items())
+        lines.append(f"  episodes with nonce words: {counts}")
     lines += [f"  {sentence}" for sentence in summary.kept]
     if summary.suites:
         made = ", ".join(f"{suite} of {', '.join(hops)}" for suite, hops in summary.suites.items())
@@ -369,5 +374,7 @@ def _summary_lines(request: "Request", summary: "Summary") -> list[str]:
         lines.append(f"              and {len(summary.hops) - 3} more")
     images = summary.folder / "images"
     where = f"{images} (images)" if images.is_dir() else "no images yet (--no-render)"
-    lines.append(f"Files:        {summary.folder / 'hops'} (questions), {where}")
+    questions = [summary.folder / "hops"] if summary.splits else []
+    questions += [summary.folder / "nonce"] if summary.nonce else []
+    lines.append(f"Files:        {' and '.join(map(str, questions))} (questions), {where}")
     return lines

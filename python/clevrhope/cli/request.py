@@ -42,6 +42,10 @@ What to build
     --test-palette FILE: With --hop none --palette: also make a second validation and test set, with this
         palette.
     --covr: Also make questions over sets of up to five images (COVR), with splits of their own.
+    --nonce N: Make N episodes in which images and statements teach new words, and a question asks about two
+        of them together; without a pair, nothing else is made.
+    --nonce-types told|found: told: an episode tells which words are colors, shapes and so on; found: its
+        images show it.  [default: the folder's own, or told for a new folder]
     --clevr CLEVR_DIR: A CLEVR_v1.0 folder, whose train scenes and images become part of the train pool; does
         not go with --palette or --diversity.
     --clevr-share X: CLEVR's share of the train pool, above 0 and at most 1.  [default: the folder's own, or
@@ -150,7 +154,7 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
     )
     if before and not (edition or choices["preset"] or choices["config_file"] or choices["quiet"]):
         say(f"Using preset {config.preset} with the sizes of the existing dataset.", err=True)
-    _check_covr(choices, there)
+    _check_kinds(choices, there)
     seed = choices["seed"]
     if seed is None and there is None:
         seed = edition.seed if edition and not parts else secrets.randbelow(2**32)
@@ -159,7 +163,7 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
         hops=names,
         config=config,
         seed=seed,
-        splits=tuple(read_names(choices["splits"])) or None,
+        splits=() if is_of_nonce_alone(choices) else tuple(read_names(choices["splits"])) or None,
         render=not choices["no_render"],
         workers=choices["workers"],
         engine=choices["engine"],
@@ -171,6 +175,8 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
             test_palette=choices["test_palette"],
         ),
         covr=choices["covr"],
+        nonce=choices["nonce"] or 0,
+        nonce_types=choices["nonce_types"],
         prelim=prelim,
         edition=edition,
         options=_recorded(choices),
@@ -209,12 +215,20 @@ def _names(
     if choices["covr"] and not names:
         of_folder = there.splits if there else ()
         names = tuple(name for name in of_folder if not name.startswith(f"{PRELIM}_")) or (NONE,)
+    if is_of_nonce_alone(choices) and not names:
+        names = (NONE,)
     if not names and not prelim:
         raise click.UsageError(
             "no HOP given; name one or more with --hop, such as --hop rubber_cylinder, or --hops all"
         )
     _check_sizes(choices, [*(name.startswith(f"{PRELIM}_") for name in names), *(True for _ in prelim)])
     return names, prelim
+
+
+def is_of_nonce_alone(choices: Mapping[str, Any]) -> bool:
+    """Whether a request is for episodes with nonce words and for no other questions."""
+    others = ("hops", "held_out", "groups", "prelim", "covr", "edition", "splits")
+    return choices["nonce"] is not None and not any(choices[name] for name in others)
 
 
 OF_A_RUN = ("out", "seed", "blender_python", "workers", "engine", "address", "quiet", "as_json")
@@ -255,12 +269,14 @@ def _options() -> list[click.Option]:
     return list(reversed(vars(command)["__click_params__"]))
 
 
-def _check_covr(choices: Mapping[str, Any], there: "Manifest | None") -> None:
-    """Checks that settings of questions over several images are given only with questions of this kind."""
+def _check_kinds(choices: Mapping[str, Any], there: "Manifest | None") -> None:
+    """Checks that settings of one kind of questions are given only with questions of this kind."""
     given = [name for name in QuestionSettings.names_of_sets() if choices[name] is not None]
     if given and not choices["covr"] and not (there and there.covr):
         name = QuestionSettings.option(given[0])
         raise click.UsageError(f"{name}: this is a setting of questions over several images; add --covr")
+    if choices["nonce_types"] and not choices["nonce"] and not (there and there.nonce):
+        raise click.UsageError("--nonce-types: this is a setting of episodes with nonce words; add --nonce")
 
 
 def _check_sizes(choices: Mapping[str, Any], preliminary: Sequence[bool]) -> None:

@@ -17,7 +17,7 @@ from clevrhope.errors import ConfigError, DatasetError, listed
 from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import COVR_SPLITS
-from clevrhope.splits.hops import name_order
+from clevrhope.splits.hops import NONE, name_order
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import MARK
 
@@ -39,6 +39,7 @@ def hops_in(layout: Layout) -> tuple[str, ...]:
     # An import may have questions about sets alone.
     folders = (layout.root / "hops", layout.covr_vocab.parent)
     names = {path.name for folder in folders if folder.is_dir() for path in folder.iterdir()}
+    names |= {NONE} if layout.nonce_vocab.is_file() else set()
     in_order = sorted(names, key=name_order)
     found = tuple(name for name in in_order if all_splits_in(layout, name) or suites_in(layout, name))
     if not found:

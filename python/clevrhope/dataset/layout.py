@@ -11,8 +11,10 @@ from clevrhope.dataset.suite_pools import parse_suite_pool
 from clevrhope.runtime.atomic import OWN_PREFIX, DiskError
 from clevrhope.runtime.lock import OR_ELSEWHERE, FolderInUseError, locked
 from clevrhope.splits.covr.kinds import covr_file, is_covr
+from clevrhope.splits.hops import NONE
+from clevrhope.splits.nonce.kinds import is_nonce, nonce_file
 
-FOLDERS = ("covr", "hops", "images", "passes", "scenes")
+FOLDERS = ("covr", "hops", "images", "nonce", "passes", "scenes")
 """Folders with the dataset's files, directly below its root."""
 
 ON_ANOTHER_DISK = ("images", "passes")
@@ -118,13 +120,22 @@ class Layout:
         return path.with_name(f"{path.name}_questions.json")
 
     def _questions(self, hop: str, split: str) -> Path:
-        """The path of a split's files, without what follows; questions about sets of images are in covr/."""
+        """The path of a split's files, without what follows; a kind of questions can have its own folder."""
+        if is_nonce(split):  # episodes hold nothing out, so no other sub-dataset has any
+            return self.nonce_vocab.parent / ("" if hop == NONE else hop) / nonce_file(split)
         folder = self.root / "covr" / hop if is_covr(split) else self.hop(hop)
         return folder / covr_file(split)
 
     def vocab_of(self, split: str) -> Path:
         """The vocabulary that numbers a split's tokens and answers."""
+        if is_nonce(split):
+            return self.nonce_vocab
         return self.covr_vocab if is_covr(split) else self.vocab
+
+    @property
+    def nonce_vocab(self) -> Path:
+        """The numbers for episodes with nonce words: the dataset's, followed by those of more words."""
+        return self.root / "nonce" / "vocab.json"
 
     @property
     def covr_vocab(self) -> Path:

@@ -21,8 +21,9 @@ from clevrhope.dataset.image_source import Images, ImageSource, find_images
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.levels import read_levels, rows_on
+from clevrhope.dataset.nonce_text import statements_of
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
-from clevrhope.dataset.question_kinds import PAIRS, kind_of
+from clevrhope.dataset.question_kinds import ABSENT, NONCE, PAIRS, kind_of
 from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
 from clevrhope.dataset.steps import StepWriter
 from clevrhope.dataset.torch_dataset import ItemSequence, restored, torch_class
@@ -80,6 +81,17 @@ class Split(ItemSequence):
     | structure | form of the subgraph: "single", "edge", "chain" or "v"                                |
     | source    | int, the position in the lists of the image that the question was made on             |
 
+    In an episode with nonce words, such as in nonce_unseen, there are further keys. Texts are in nonce words,
+    while tokens, program and answer have real values:
+
+    | key             | value                                                                           |
+    |-----------------|---------------------------------------------------------------------------------|
+    | support_indices | list of int, the scenes of the support's images in their pool                    |
+    | support_images  | list of images as `image`, if the folder has images                             |
+    | statements      | list of str, with `text=True`: a true sentence about each of them                |
+    | form, grid      | form of the question, and the attributes with nonce words: "color_shape"        |
+    | partner         | int, the row with a matched scene, in which the answer differs; -1 for none      |
+
     With `text=True`, an item also has `question_text`, `program_text` (functions in prefix order, separated
     by blanks) and `answer_text`; with `scenes=True` it also has `scene`, or the list `scenes`, as in the
     scene file. With `steps=True`, it has `steps`, the sentences that lead to the answer: for each, a
@@ -106,6 +118,7 @@ class Split(ItemSequence):
         scenes: SceneSource | None = None,
         rows: list[int] | None = None,
         steps: StepWriter | None = None,
+        support: ImageSource | None = None,
     ) -> None:
         """Takes a table with a vocabulary, and the sources of images and scenes; None leaves these out.
 
@@ -125,7 +138,7 @@ class Split(ItemSequence):
         self._spoken, self._text = Detokenizer(table.vocab), text
         self._transform = transform
         self._annotations, self._passes = annotations, tuple(passes)
-        self._scenes, self._steps = scenes, steps
+        self._scenes, self._steps, self._support = scenes, steps, support
 
     def _item(self, k: int) -> Item:
         table, kind = self.table, self.table.kind
@@ -153,6 +166,19 @@ class Split(ItemSequence):
         if self._text:
             item |= self._spoken.texts(questions[0], programs[0], item["answer"])
             item["question_text"] = table.sentence(k, questions[0])
+        if kind is NONCE:
+            item |= self._of_support(k)
+        return item
+
+    def _of_support(self, k: int) -> Item:
+        """An episode's support."""
+        indices = [index for index in self.table.support_idxs[k].tolist() if index != ABSENT]
+        item: Item = {"support_indices": indices}
+        if self._support is not None:
+            images = [self._support.pixels(index) for index in indices]
+            item["support_images"] = images if self._transform is None else [*map(self._transform, images)]
+        if self._text:
+            item["statements"] = statements_of(self.table, k)
         return item
 
     def show(self, number: int) -> Card:
@@ -353,6 +379,7 @@ def load(
         steps=StepWriter(vocab, manifest.world["attributes"], known.__getitem__, manifest.raster_px)
         if manifest
         else None,
+        support=_support(layout, table, images=images),
     )
     if suite is None:
         return questions
@@ -371,6 +398,13 @@ def _source(layout: Layout, table: QuestionTable, *, images: bool | None) -> Ima
             "not rendered; run the dataset's build again without --no-render, or leave images=True out"
         )
     return found
+
+
+def _support(layout: Layout, table: QuestionTable, *, images: bool | None) -> Images | None:
+    """The images of the supports of episodes; None for other questions, and as for `_source`."""
+    if table.kind is not NONCE or images is False:
+        return None
+    return find_images(layout, table.support_pool, np.setdiff1d(table.support_idxs, [ABSENT]), prefer="h5")
 
 
 def _scenes(layout: Layout, table: QuestionTable) -> dict[int, str]:

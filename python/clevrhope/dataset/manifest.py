@@ -81,6 +81,8 @@ class Manifest:
     with images of its own also their number, and the most questions that get visual tests."""
     covr: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     """HOP -> split of questions over several images -> pool, questions, images."""
+    nonce: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    """The same for episodes with nonce words, and for these whether the types of words are told or found."""
     checked: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """HOP -> what has passed the check for leaks since its questions last changed."""
     shard: Mapping[str, Any] | None = None
@@ -134,6 +136,17 @@ class Manifest:
             return "a dataset that is no edition"
         name = str(self.edition["name"])
         return f"a private edition of {name}" if self.edition["private"] else name
+
+    @property
+    def n_questions(self) -> int:
+        """Number of questions of all kinds, without those of suites."""
+        listed = (self.splits, self.covr, self.nonce)
+        return sum(
+            int(entry["questions"])
+            for hops in listed
+            for splits in hops.values()
+            for entry in splits.values()
+        )
 
     def __repr__(self) -> str:
         size = f"{len(self.splits)} HOPs, {len(self.files):,} files"
@@ -225,7 +238,7 @@ def read_manifest(path: Path, *, repairs: bool = False, files: bool = True) -> M
             f"{remedy}"
         )
     check_form(raw, MANIFEST, path)
-    for key in ("splits", "covr"):
+    for key in ("splits", "covr", "nonce"):
         known = [name for kind in KINDS.values() if kind.listed == key for name in kind.splits]
         for hop, splits in raw.get(key, {}).items():
             for split in splits:
@@ -326,7 +339,7 @@ def _sorted(nested: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_LEFT_OUT = ("source", "edition", "palettes", "suites", "covr", "shard")
+_LEFT_OUT = ("source", "edition", "palettes", "suites", "covr", "nonce", "shard")
 """The fields that are not written if they are empty."""
 
 

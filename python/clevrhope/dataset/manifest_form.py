@@ -20,6 +20,7 @@ from clevrhope.runtime.forms import (
     one_of,
 )
 from clevrhope.splits.hops import NAME_ORDER
+from clevrhope.splits.nonce.kinds import FOUND, TOLD
 
 _CONSTRAINTS = ("min_objects", "max_objects", "height", "width", "min_pixels")
 _ATTRIBUTE = one_of(NAME_ORDER)
@@ -89,6 +90,15 @@ MANIFEST = Fields(
         ),
         "covr": MapOf(
             MapOf(Fields({"pool": NAME, "questions": COUNT, "images": COUNT}), keys=NAME), keys=NAME
+        ),
+        "nonce": MapOf(
+            MapOf(
+                Fields(
+                    {"pool": NAME, "questions": COUNT, "images": COUNT, "types": one_of((TOLD, FOUND))},
+                ),
+                keys=NAME,
+            ),
+            keys=NAME,
         ),
         "shard": Nullable(
             Fields({"number": COUNT, "of": COUNT, "asked": Fields({}, {"splits": MapOf(COUNT)})})

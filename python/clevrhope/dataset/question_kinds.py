@@ -19,6 +19,7 @@ from clevrhope.dataset.hdf5 import Array, Schema
 from clevrhope.dataset.layout import Layout
 from clevrhope.splits.covr.kinds import COVR_SPLITS
 from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.nonce.kinds import NONCE_SPLITS
 
 Numbers = npt.NDArray[np.integer[Any]]
 
@@ -550,5 +551,64 @@ ADDED = QuestionKind(
 split: `suite`, `tests`, `types`, and `fingerprint`, SHA-256 of the suite's own files.
 """
 
-KINDS: dict[str, QuestionKind] = {kind.name: kind for kind in (SINGLE, SETS, PAIRS, SET_PAIRS, ADDED)}
+NONCE = QuestionKind(
+    name="nonce",
+    what="a file of episodes with nonce words",
+    columns={
+        **QUESTIONS,
+        "question_families": Column("the number of its form", names="forms"),
+        "orig_idxs": replace(_ORIG_IDXS, holds="number of the row"),
+        "support_idxs": Column(
+            "(K,) indices of the support's scenes in their pool, -1 after the last", row=(None,), least=ABSENT
+        ),
+        "statements": Column(
+            "(K, S) for each of them <START>, words, <END>, then 0",
+            row=(None, None),
+            limit=1 << 16,
+            vocab="questions",
+        ),
+        "words": Column(
+            "(V,) the nonce word of each value, types in the world's order; 0 for none",
+            row=(None,),
+            limit=1 << 16,
+            vocab="questions",
+        ),
+        "pairs": Column(
+            "(2,) the values of A and B that the question is about, in the order of words", row=(2,)
+        ),
+        "grids": Column("the number of the types A and B", "int8", names="grid_names"),
+        "partners": Column(
+            "the next row of the same group, with a matched scene; -1 if there is none", least=-1
+        ),
+    },
+    fields=(
+        Field(
+            "form",
+            "question_families",
+            "form of the question, such as `exist_3x3`",
+            value=lambda table, number: table.forms[number],
+        ),
+        Field(
+            "grid",
+            "grids",
+            "the attributes with nonce words, such as `color_shape`",
+            value=lambda table, number: table.grid_names[number],
+        ),
+        Field("partner", "partners", "row with a matched scene; -1 for none", "int32"),
+    ),
+    names=("support_pool", "types"),
+    lists={"forms": "", "grid_names": "", "value_names": ""},
+    table="nonce",
+    prefix="nonce_",
+    splits=NONCE_SPLITS,
+    listed="nonce",
+)
+"""Episodes with nonce words in one condition; row k is the same query in the other one.
+
+Tokens of texts, programs and answers name real values; `words` says which nonce word stands for which value.
+Attributes: `support_pool`, the pool of the support's scenes; `types`, "told" or "found"; `forms`,
+`grid_names`, and `value_names`, the values in the order of `words`.
+"""
+
+KINDS: dict[str, QuestionKind] = {kind.name: kind for kind in (SINGLE, SETS, PAIRS, SET_PAIRS, ADDED, NONCE)}
 """The kinds by name. A new kind is a new row."""

@@ -13,8 +13,10 @@ from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.hdf5 import MAX_ROWS, ProcessFile
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
+from clevrhope.dataset.nonce_text import in_nonce_words
 from clevrhope.dataset.question_kinds import (
     ABSENT,
+    NONCE,
     PAIRS,
     SET_PAIRS,
     SETS,
@@ -228,7 +230,12 @@ class QuestionTable:
         ]
 
     def sentence(self, row: int, tokens: Ints) -> str:
-        """The sentence of the question in a row with these tokens, as in the split's JSON file."""
+        """The sentence of the question in a row with these tokens, as in the split's JSON file.
+
+        An episode's sentence is in its nonce words.
+        """
+        if self.kind is NONCE:
+            return self._spoken.question(in_nonce_words(self, row, tokens)).capitalize()
         written: bytes = self.texts[row].tobytes() if self._are_worded else b""
         text = written.rstrip(b"\0").decode(errors="replace")
         return text or self._spoken.question(tokens)

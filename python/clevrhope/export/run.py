@@ -14,7 +14,7 @@ from clevrhope.dataset.layout import FOLDERS, Layout
 from clevrhope.dataset.levels import read_levels, rows_on
 from clevrhope.dataset.manifest import FILES_TABLE, Manifest
 from clevrhope.dataset.passes_h5 import find_passes
-from clevrhope.dataset.question_kinds import KINDS, PAIRS, SETS, SINGLE, kind_of
+from clevrhope.dataset.question_kinds import KINDS, NONCE, PAIRS, SETS, SINGLE, kind_of
 from clevrhope.dataset.question_table import open_split, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_pools import SuitePool
@@ -190,6 +190,10 @@ def _names(
     names: list[tuple[str, str]] = []
     for kind in KINDS.values() if splits else (SINGLE if chosen.single else SETS,):
         named = [split for split in splits or () if kind_of(split) is kind]
+        if named and kind is NONCE:
+            raise ConfigError(
+                f"{named[0]}: exports have no place for the supports of episodes; clevrhope.load gives them"
+            )
         if named and not kind.of_sets and not chosen.single:
             raise ConfigError(f"--format {name} holds questions over several images, and {named[0]} has none")
         if named and kind.of_sets and not chosen.sets:

@@ -78,7 +78,7 @@ def write_documents(
         counts = {pool: count_scenes(scenes[pool].native, scenes[pool].types) for pool in used}
         # Pool -> by scene index, the number of sub-datasets that use the scene.
         n_users = {pool: np.zeros(int(each[-1]) + 1, dtype=np.int32) for pool, each in used.items()}
-        for hop_name in manifest.splits:
+        for hop_name in dict.fromkeys(hop for hop, _ in of_splits):
             of_hop = (scenes for (name, _), scenes in of_splits.items() if name == hop_name)
             for pool, mine in indices_by_pool(of_hop).items():
                 n_users[pool][mine] += 1
@@ -151,7 +151,7 @@ def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> 
     n_shown = IMAGES_SHOWN if len(manifest.splits) <= MANY else IMAGES_SHOWN_OF_MANY
     return ContactSheet(
         seed=manifest.seed_in_words,
-        n_questions=sum(entry["questions"] for _, _, entry in manifest.all_splits()),
+        n_questions=manifest.n_questions,
         n_images=sum(map(len, used.values())),
         n_rendered=sum(pool["images"] for pool in manifest.pools.values()),
         hops=[_hop_cards(resolved.hop(name), resolved, manifest, n_shown) for name in manifest.splits],

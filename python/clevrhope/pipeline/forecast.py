@@ -9,6 +9,8 @@ from itertools import cycle, islice
 from time import perf_counter
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from clevrhope.config.presets import WINDOW
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
@@ -22,6 +24,7 @@ from clevrhope.images.renderers import rendering_as_json, rendering_in_words, ro
 from clevrhope.pages import render_lines
 from clevrhope.pipeline.images import missing_images, missing_passes
 from clevrhope.pipeline.jobs import Job
+from clevrhope.pipeline.nonce import NonceEngine, wanted_nonce
 from clevrhope.pipeline.questions import SETS_A_WINDOW, distinct_images, images_of, questions_of
 from clevrhope.pipeline.request import Request
 from clevrhope.pipeline.resolution import Resolved, resolve
@@ -31,6 +34,7 @@ from clevrhope.runtime.display import duration, size
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.covr.kinds import CovrKind
 from clevrhope.splits.hops import name_order
+from clevrhope.splits.nonce.kinds import SCENES
 from clevrhope.splits.palettes import Palette, parse_pool_name
 
 COUNTED = 20_000
@@ -73,6 +77,8 @@ class Plan:
     """Images that lack some wanted annotation."""
     not_asked: dict[str, int]
     """Attribute of one value -> number of question families that would ask about it, and are left out."""
+    no_episodes: list[str]
+    """One sentence for each form of episodes with nonce words that the world's values do not allow."""
     bytes: int = 0
     seconds: float | None = None
     no_seconds_because: str | None = None
@@ -105,7 +111,14 @@ def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
         hop: indices_by_pool((job.pool, used[job]) for job in jobs if job.hop.name == hop)
         for hop in dict.fromkeys(job.hop.name for job in jobs)
     }
-    images = indices_by_pool((job.pool, indices) for job, indices in used.items())
+    n_episodes, types = wanted_nonce(request.nonce, request.nonce_types, resolved.manifest)
+    nonce = NonceEngine(engine, n_episodes, types) if n_episodes else None
+    of_nonce = nonce.used if nonce else {}
+    for (hop, split), (pool, indices) in of_nonce.items():
+        n = n_episodes if pool == SCENES else 0
+        splits.append({"hop": hop, "split": split, "pool": pool, "questions": n, "images": len(indices)})
+        hops[hop] = indices_by_pool([*hops.get(hop, {}).items(), (pool, indices)])
+    images = indices_by_pool([*((job.pool, each) for job, each in used.items()), *of_nonce.values()])
     work = missing_images(images, resolved.layout)
     n_copied = sum(engine.n_published(each.pool, each.missing) for each in work)
     to_annotate = missing_passes(images, resolved.layout, resolved.config.passes)
@@ -121,9 +134,10 @@ def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
         images_to_copy=n_copied,
         images_to_annotate=sum(len(each.missing) for each in to_annotate),
         not_asked=engine.templates.not_asked,
+        no_episodes=nonce.stream.missing if nonce else [],
     )
     with shown.stage("Timing this machine", total=0, unit="measurements") as advance:
-        _measure(plan)
+        _measure(plan, nonce)
         advance(1)
     return plan
 
@@ -147,11 +161,15 @@ def _counted(job: Job, resolved: Resolved, *, exact: bool) -> tuple[int, Ints]:
     return job.goal, resolved.engine.eligible_scenes(job.split, job.pool, job.hop.held_out, rule, n_images)
 
 
-def _measure(plan: Plan) -> None:
+def _measure(plan: Plan, nonce: NonceEngine | None) -> None:
     """Adds bytes and seconds to a plan: its numbers times the rates of samples."""
     resolved = plan.resolved
-    largest = max(resolved.jobs, key=lambda job: job.goal if job.kind.unit == "questions" else 0)
-    text, rows = _text_rate(largest, resolved)
+    text, rows = _Rate(0, BYTES_OF_ARRAYS), list[bytes]()
+    if resolved.jobs:
+        largest = max(resolved.jobs, key=lambda job: job.goal if job.kind.unit == "questions" else 0)
+        text, rows = _text_rate(largest, resolved)
+    elif nonce is not None:
+        rows = next(nonce.scene_rows(SCENES, np.arange(min(len(nonce.episodes), SAMPLE), dtype=np.int32)))
     plan.bytes = round(plan.questions * text.bytes)
     seconds = SECONDS_TO_START + SECONDS_A_SPLIT * len(plan.splits)
     seconds += plan.questions * (text.seconds + SECONDS_OF_CHECK)

@@ -138,6 +138,10 @@ def build_part(
     progress = progress or Silent()
     if request.seed is None:
         raise ConfigError("--shard: needs --seed, the same on all machines")
+    if request.nonce:
+        raise ConfigError(
+            "--nonce: parts have no episodes with nonce words; give it to the merged folder's build"
+        )
     with ExitStack() as stack:
         stack.enter_context(locked_layout(request.out))
         _check_is_part(request.out, shard)

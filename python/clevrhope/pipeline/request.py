@@ -58,6 +58,10 @@ class Request:
     """Which combinations of values may occur."""
     covr: bool = False
     """Whether questions over several images are wanted too."""
+    nonce: int = 0
+    """Number of episodes with nonce words."""
+    nonce_types: str | None = None
+    """Whether the types of their words are "told" or to be "found"; None for the folder's own, or told."""
     prelim: tuple[str, ...] = ()
     """Single values to ask about, or "all"."""
     edition: Edition | None = None

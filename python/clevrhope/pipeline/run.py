@@ -34,6 +34,7 @@ from clevrhope.pipeline.images import (
     store_passes,
     unlisted_archives,
 )
+from clevrhope.pipeline.nonce import NonceEngine, wanted_nonce, write_nonce
 from clevrhope.pipeline.questions import questions_of
 from clevrhope.pipeline.request import Request
 from clevrhope.pipeline.resolution import Resolved, resolve, resolved_config
@@ -68,6 +69,8 @@ class Summary:
     """One sentence for each split that keeps more than the request asked for."""
     covr: Mapping[str, Mapping[str, Mapping[str, object]]]
     """HOP -> split -> pool, questions, images, for questions over several images."""
+    nonce: Mapping[str, Mapping[str, Mapping[str, object]]]
+    """The same for episodes with nonce words."""
     suites: Mapping[str, Sequence[str]]
     """Suite -> sub-datasets whose pairs were removed: made from fewer questions, or in damaged files."""
     n_questions: int
@@ -101,6 +104,8 @@ class Work:
     """HOP and split -> the split's pool, and the scenes that it asks about."""
     images: list[PoolWork] = field(default_factory=list)
     annotations: list[PoolWork] = field(default_factory=list)
+    nonce: NonceEngine | None = None
+    """None if the folder has no episodes with nonce words."""
     scenes: Pools | None = None
     """The scenes as the check for leaks read them."""
 
@@ -234,6 +239,9 @@ def _prepare(work: Work, manifest: Manifest) -> Manifest:
     """Fails at once, before anything is written, if a split cannot be filled or images cannot be made."""
     resolved = work.resolved
     try_each_split(resolved)
+    n_episodes, types = wanted_nonce(resolved.request.nonce, resolved.request.nonce_types, manifest)
+    if n_episodes:
+        work.nonce = NonceEngine(resolved.engine, n_episodes, types)
     if resolved.request.render:
         work.renderer = open_renderer(work.stack, resolved, work.make_renderer)
     sweep(resolved.layout.folders())
@@ -253,6 +261,21 @@ def _write_text(work: Work, manifest: Manifest) -> Manifest:
         for pool, indices in work.used.items():
             manifest = write_scenes(pool, indices, layout, engine, manifest, advance)
     engine.forget_scenes()
+    return manifest
+
+
+def _write_nonce(work: Work, manifest: Manifest) -> Manifest:
+    """Writes episodes with nonce words, then their scenes."""
+    if work.nonce is None:
+        return manifest
+    layout = work.resolved.layout
+    manifest = write_nonce(work.nonce, layout, manifest)
+    work.of_splits |= work.nonce.used
+    pools = indices_by_pool(work.nonce.used.values())
+    n_scenes = sum(map(len, pools.values()))
+    with work.progress.stage("Writing scenes of episodes", total=n_scenes, unit="scenes") as advance:
+        for pool, indices in pools.items():
+            manifest = write_scenes(pool, indices, layout, work.nonce, manifest, advance)
     return manifest
 
 
@@ -318,6 +341,7 @@ def _write_documents(work: Work, manifest: Manifest) -> Manifest:
 STAGES: tuple[Callable[[Work, Manifest], Manifest], ...] = (
     _prepare,
     _write_text,
+    _write_nonce,
     _make_images,
     _check_leaks,
     _write_documents,
@@ -339,11 +363,12 @@ def _summary(work: Work, manifest: Manifest) -> Summary:
         folder=resolved.request.out,
         seed=manifest.seed,
         splits=manifest.splits,
-        hops=tuple(hop.name for hop in resolved.hops),
+        hops=tuple(hop.name for hop in resolved.hops if hop.name in manifest.splits),
         kept=tuple(kept),
         covr=manifest.covr,
+        nonce=manifest.nonce,
         suites=removed_suites(resolved.manifest, manifest),
-        n_questions=sum(entry["questions"] for _, _, entry in manifest.all_splits()),
+        n_questions=manifest.n_questions,
         n_images=sum(map(len, used.values())),
         n_rendered=sum(len(pool.missing) for pool in work.images) - n_copied if rendered else 0,
         n_annotated=sum(len(pool.missing) for pool in work.annotations) if rendered else 0,

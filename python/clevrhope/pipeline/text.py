@@ -6,7 +6,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,14 @@ from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import TRAIN
 
 T = TypeVar("T")
+
+
+class SceneRows(Protocol):
+    """Makes scenes of pools."""
+
+    def scene_rows(self, pool: str, indices: Ints, /) -> Iterator[list[bytes]]:
+        """Scenes of a pool as JSON rows, in the order of `indices`, in batches."""
+        ...
 
 
 def write_vocabularies(layout: Layout, engine: Engine, *, of_sets: bool) -> dict[str, FileRecord]:
@@ -102,7 +110,7 @@ def indices_by_pool(used: Iterable[tuple[str, Ints]]) -> dict[str, Ints]:
 
 
 def write_scenes(
-    pool: str, indices: Ints, layout: Layout, engine: Engine, manifest: Manifest, advance: Advance
+    pool: str, indices: Ints, layout: Layout, engine: SceneRows, manifest: Manifest, advance: Advance
 ) -> Manifest:
     """Makes a pool's scene files hold exactly the scenes in use; returns the manifest that lists them."""
     files = {}

@@ -18,9 +18,10 @@ from clevrhope.scenes.vocabulary import default_vocabulary
 SYNONYMS = "synonyms.json"
 FAMILIES = "families.json"
 COVR = "covr.json"
-"""Files in a folder of templates: the words for values, the order of the template files, and the sentences of
-questions over several images."""
-NO_TEMPLATES = (SYNONYMS, FAMILIES, COVR)
+NONCE = "nonce.json"
+"""Files in a folder of templates: the words for values, the order of the template files, the sentences of
+questions over several images, and nonce words."""
+NO_TEMPLATES = (SYNONYMS, FAMILIES, COVR, NONCE)
 """The files of such a folder that are not templates in CLEVR's format."""
 
 _MOST = 2**32 - 1

@@ -27,6 +27,7 @@ from clevrhope.dataset.json_rows import read_list
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.reading import reading
+from clevrhope.splits.nonce.kinds import SCENES
 
 KEPT_APART = ("val", "test")
 """CLEVR's splits from which a dataset may contain nothing."""
@@ -140,6 +141,8 @@ def check_clevr_scenes(folder: AuditFolder, results: Results, advance: Advance) 
     first_with: dict[str, int] = {}
     from_clevr: set[int] = set()
     for pool in folder.pools:
+        if pool == SCENES:  # whose objects have other values than they were sampled with
+            continue
         for path, line, content in folder.scene_rows(pool):
             # Most scenes are sampled, and are not parsed: there may be hundreds of thousands.
             if _SOURCE not in content and all(key in content for key in _SAMPLED):

@@ -12,6 +12,7 @@ from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import CheckResult, Results
 from clevrhope.dataset.images_h5 import ImageArray, images_in, read_images
 from clevrhope.dataset.passes_h5 import PassesFile
+from clevrhope.dataset.question_kinds import NONCE
 from clevrhope.errors import DatasetError
 from clevrhope.images.png import read_png
 from clevrhope.runtime.forms import OBJECT
@@ -51,11 +52,15 @@ def check_images(folder: AuditFolder, results: Results, advance: Advance) -> Non
 
 
 def used_scenes(folder: AuditFolder) -> dict[str, set[int]]:
-    """Pool -> indices of the scenes that splits ask about."""
+    """Pool -> indices of the scenes that splits ask about, and of those in supports of episodes."""
     used: dict[str, set[int]] = {}
-    for split in folder.splits:
+    for split in (*folder.splits, *(file for file in folder.files if file.kind is NONCE)):
         with split.open() as arrays:
             used.setdefault(arrays.pool, set()).update(int(index) for index in arrays.used)
+            if split.kind is NONCE:
+                supports = arrays.tokens("support_idxs", 0, len(arrays))
+                shown = used.setdefault(str(arrays.attributes["support_pool"]), set())
+                shown.update(supports[supports >= 0].tolist())
     return used
 
 

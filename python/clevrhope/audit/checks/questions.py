@@ -26,7 +26,7 @@ from clevrhope.dataset.native_reader import (
     text_reader,
     vocabulary_of,
 )
-from clevrhope.dataset.question_kinds import SETS, SINGLE
+from clevrhope.dataset.question_kinds import NONCE, SETS, SINGLE
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays, Vocab
 from clevrhope.runtime.progress import Advance
@@ -65,7 +65,7 @@ def check_text(folder: AuditFolder, results: Results, advance: Advance) -> None:
     reader = text_reader(vocab, templates.files, templates.synonyms)
     columns = ColumnCheck(vocab)
     n_several = n_ambiguous = 0
-    for split in [file for file in folder.files if file.kind is not SETS]:
+    for split in [file for file in folder.files if file.kind not in (SETS, NONCE)]:
         with split.open() as arrays:
             pool, text = folder.scenes[arrays.pool], partial(arrays.text, vocab)
             flags, digests = np.zeros(len(arrays), np.uint8), np.zeros(len(arrays), np.uint64)

@@ -10,6 +10,7 @@ from clevrhope.images.renderers import made_by
 from clevrhope.pages.markdown import listed
 from clevrhope.runtime.display import show_table, size
 from clevrhope.splits.covr.kinds import covr_file
+from clevrhope.splits.nonce.kinds import nonce_file
 from clevrhope.splits.palettes import palette_from_json
 from clevrhope.version import DATASET_VERSION, software_version
 
@@ -33,6 +34,9 @@ def show_overview(console: Console, overview: Overview) -> None:
     for splits, rows in _by_splits(overview.manifest.covr).items():
         names = map(covr_file, splits)
         show_table(console, "Questions about several images (images)", ("HOP", *names), rows)
+    for splits, rows in _by_splits(overview.manifest.nonce).items():
+        names = map(nonce_file, splits)
+        show_table(console, "Nonce words (images)", ("HOP", *names), rows)
     _show_combinations(show, overview)
     _show_pools(console, overview)
     _show_suites(console, overview)
@@ -54,7 +58,7 @@ def show_overview(console: Console, overview: Overview) -> None:
 
 def _headline(overview: Overview) -> str:
     manifest = overview.manifest
-    n = len(manifest.splits)
+    n = len({**manifest.splits, **manifest.nonce})
     images = f"{overview.n_images:,} images" if overview.n_images else "no images"
     if overview.n_waiting:
         images = f"{overview.n_images + overview.n_waiting:,} images so far"

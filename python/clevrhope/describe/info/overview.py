@@ -24,6 +24,7 @@ KINDS: Mapping[str, str] = {
     "scenes": "scenes",
     "questions": "hops",
     "questions about several images": "covr",
+    "episodes with nonce words": "nonce",
     "suites": "suites",
     "other files": "",
 }
@@ -64,8 +65,8 @@ class Overview:
 
     @property
     def n_questions(self) -> int:
-        """Number of questions about one or several images, without those of suites."""
-        return sum(entry["questions"] for _, _, entry in self.manifest.all_splits())
+        """Number of questions of all kinds, without those of suites."""
+        return self.manifest.n_questions
 
     @property
     def n_images(self) -> int:
@@ -93,6 +94,7 @@ class Overview:
             "images_waiting": self.n_waiting,
             "splits": manifest.splits,
             "covr": manifest.covr,
+            "nonce": manifest.nonce,
             "suites": manifest.suites,
             "pools": manifest.pools,
             "features": [asdict(store) for store in self.stores],
@@ -117,7 +119,8 @@ def read_overview(folder: Path) -> Overview:
     n_bytes["other files"] += layout.manifest.stat().st_size
     n_bytes["features"] = sum(store.bytes for store in stores)
     is_of_this_version = manifest.version == DATASET_VERSION
-    made = reproduction(folder, manifest) if is_of_this_version and part is None and manifest.splits else None
+    is_made = is_of_this_version and part is None and bool(manifest.splits or manifest.nonce)
+    made = reproduction(folder, manifest) if is_made else None
     return Overview(
         Path(Folder(layout, manifest).title),
         manifest,

@@ -142,7 +142,7 @@ fn files(folder: &str, but: &[&str]) -> Vec<(String, Vec<u8>)> {
 }
 
 fn files_of_templates() -> Vec<(String, Vec<u8>)> {
-    files("", &["families", "synonyms", "covr"])
+    files("", &["families", "synonyms", "covr", "nonce"])
 }
 
 pub fn by_test<'a>(suite: &'a Suite, pairs: &'a [Pair]) -> BTreeMap<&'a str, Vec<&'a Pair>> {

@@ -136,7 +136,7 @@ impl Templates {
             .map(|entry| entry.unwrap().path())
             .filter(|path| path.extension().is_some_and(|e| e == "json"))
             .map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), std::fs::read(&path).unwrap()))
-            .filter(|(name, _)| !["families", "synonyms", "covr"].contains(&name.as_str()))
+            .filter(|(name, _)| !["families", "synonyms", "covr", "nonce"].contains(&name.as_str()))
             .collect();
         files.sort();
         let set = TemplateSet::from_files(vocab, &files, order, ("synonyms.json", synonyms)).unwrap();

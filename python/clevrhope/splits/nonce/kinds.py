@@ -1,0 +1,29 @@
+"""The files of episodes with nonce words: one for each condition, whose rows are the same queries."""
+
+from clevrhope.splits.nonce.supports import CONDITIONS
+
+_PREFIX = "nonce_"
+
+NONCE_SPLITS = tuple(f"{_PREFIX}{condition}" for condition in CONDITIONS)
+"""The names of the conditions as splits."""
+
+SCENES, OBJECTS = "nonce_scenes", "nonce_objects"
+"""The pool of query scenes, and that of the support's one-object scenes."""
+
+FOUND, TOLD = "found", "told"
+"""Whether a reader has to find out which attribute a word is about, or is told."""
+
+
+def is_nonce(split: str) -> bool:
+    """Whether a split's questions are those of episodes with nonce words."""
+    return split in NONCE_SPLITS
+
+
+def nonce_file(split: str) -> str:
+    """The name of a condition's file in its folder: seen for nonce_seen."""
+    return split.removeprefix(_PREFIX)
+
+
+def plural(word: str) -> str:
+    """The plural of a nonce word."""
+    return word + ("es" if word[-1] in "sxz" else "s")

@@ -1,0 +1,175 @@
+"""Faults planted in episodes with nonce words: found, each by its own line of the report, and named."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from spoiling import Arrays, Spoilt, failed, put
+
+from clevrhope.audit import audit
+from clevrhope.config.presets import PRESETS
+from clevrhope.pipeline import Request, build
+
+pytestmark = pytest.mark.slow
+
+UNSEEN, SEEN = "nonce/unseen.h5", "nonce/seen.h5"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("audit") / "whole"
+    build(Request(out, ("none",), PRESETS["demo"], seed=3, splits=(), nonce=63, render=False))
+    return out
+
+
+@pytest.fixture
+def data(whole: Path, tmp_path: Path) -> Spoilt:
+    return Spoilt.copy(whole, tmp_path / "spoilt")
+
+
+def both(data: Spoilt, change: Callable[[Arrays], None]) -> None:
+    for name in (UNSEEN, SEEN):
+        data.change(name, change)
+
+
+def rows_of(data: Spoilt, name: str, column: str) -> Any:
+    with h5py.File(data.path(name)) as file:
+        return file[column][:]
+
+
+def wrong_answer(data: Spoilt) -> None:
+    both(data, put("answers", 0, rows_of(data, UNSEEN, "answers")[1]))
+
+
+def other_text(data: Spoilt) -> None:
+    both(data, put("questions", 0, rows_of(data, UNSEEN, "questions")[4]))
+
+
+def other_program(data: Spoilt) -> None:
+    both(data, put("programs", 0, rows_of(data, UNSEEN, "programs")[4]))
+
+
+def third_object_changed(data: Spoilt) -> None:
+    unseen, seen = (rows_of(data, name, "support_idxs") for name in (UNSEEN, SEEN))
+    (slot, *_) = np.flatnonzero(unseen[0] == seen[0])
+    data.change(SEEN, put("support_idxs", (0, slot), seen[4, slot]))
+
+
+def swap_undone(data: Spoilt) -> None:
+    data.change(UNSEEN, put("support_idxs", 0, rows_of(data, SEEN, "support_idxs")[0]))
+    data.change(UNSEEN, put("statements", 0, rows_of(data, SEEN, "statements")[0]))
+
+
+def statement_untrue(data: Spoilt) -> None:
+    statements = rows_of(data, UNSEEN, "statements")[0].tolist()
+    other = next(each for each in statements if each != statements[0])
+    data.change(UNSEEN, put("statements", (0, 0), other))
+
+
+def pair_said(data: Spoilt) -> None:
+    said = {*rows_of(data, SEEN, "statements")[0].ravel().tolist()}
+    asked = [token for token in rows_of(data, SEEN, "questions")[0].tolist() if token in said]
+    pair = next(each for each in rows_of(data, SEEN, "statements")[0].tolist() if {*asked[-3:-1]} <= {*each})
+    data.change(UNSEEN, put("statements", (0, 0), pair))
+
+
+def one_word_for_two_values(data: Spoilt) -> None:
+    words = rows_of(data, UNSEEN, "words")[0]
+    first, second = np.flatnonzero(words)[:2]
+    both(data, put("words", (0, first), words[second]))
+
+
+def known_word(data: Spoilt) -> None:
+    words = rows_of(data, UNSEEN, "words")[0]
+    both(data, put("words", (0, np.flatnonzero(words)[0]), data.word("shiny")))
+
+
+def types_not_told(data: Spoilt) -> None:
+    for name in (UNSEEN, SEEN):
+        data.attribute(name, "types", "found")
+
+
+def other_partner(data: Spoilt) -> None:
+    both(data, put("partners", 0, 9))
+
+
+def scene_recolored(data: Spoilt) -> None:
+    def change(rows: list[dict[str, Any]]) -> None:
+        for each in rows[1]["objects"]:
+            each["color"], each["material"] = "cyan", "metal"
+
+    data.scenes("nonce_scenes", change)
+
+
+def support_moved(data: Spoilt) -> None:
+    unseen, seen = (rows_of(data, name, "support_idxs")[0] for name in (UNSEEN, SEEN))
+    index = int(seen[unseen != seen][0])
+
+    def change(rows: list[dict[str, Any]]) -> None:
+        (row,) = (each for each in rows if each["image_index"] == index)
+        row["objects"][0]["rotation"] += 10
+
+    data.scenes("nonce_objects", change)
+
+
+def answers_of_one_kind(data: Spoilt) -> None:
+    numbers = rows_of(data, UNSEEN, "answers")
+    both(data, put("answers", numbers == numbers[0], numbers[1]))
+
+
+def rows_missing(data: Spoilt) -> None:
+    def change(arrays: Arrays) -> None:
+        for name in arrays:
+            arrays[name] = arrays[name][:-1]
+
+    data.change(SEEN, change)
+
+
+def always_the_same_first(data: Spoilt) -> None:
+    """Supports in which the value asked about of A always comes first among swapped objects."""
+    unseen, seen = (rows_of(data, name, "support_idxs") for name in (UNSEEN, SEEN))
+    pairs = rows_of(data, UNSEEN, "pairs")
+    firsts = np.cumsum([0, 2, 8, 2])  # the number of each type's first value
+
+    def change(arrays: Arrays) -> None:
+        for row, (one, other) in enumerate(zip(unseen, seen, strict=True)):
+            values = np.transpose(np.unravel_index(np.maximum(one, 0) % 96, (2, 8, 2, 3))) + firsts
+            is_first = (one != other) & (values == pairs[row, 0]).any(axis=1)
+            order = np.argsort(~is_first, kind="stable")
+            for name in ("support_idxs", "statements"):
+                arrays[name][row] = arrays[name][row][order]
+
+    both(data, change)
+
+
+@pytest.mark.parametrize(
+    ("plant", "lines"),
+    [
+        (wrong_answer, {"answers", "scenes", "balance"}),
+        (other_text, {"answers", "scenes"}),
+        (other_program, {"answers"}),
+        (third_object_changed, {"support", "words"}),
+        (swap_undone, {"support", "held out", "scenes"}),
+        (statement_untrue, {"support", "words", "scenes"}),
+        (pair_said, {"support", "held out", "words", "scenes"}),
+        (one_word_for_two_values, {"words", "scenes"}),
+        (known_word, {"words", "scenes"}),
+        (types_not_told, {"words"}),
+        (other_partner, {"scenes"}),
+        (scene_recolored, {"answers", "scenes"}),
+        (support_moved, {"support"}),
+        (answers_of_one_kind, {"answers", "scenes", "balance"}),
+        (rows_missing, {"support"}),
+        (always_the_same_first, {"balance"}),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+def test_a_fault_is_found(data: Spoilt, plant: Callable[[Spoilt], None], lines: set[str]) -> None:
+    plant(data)
+    lines_failed = failed(audit(data.root))
+    found = {name.removeprefix("nonce words: ") for name in lines_failed if name.startswith("nonce words")}
+    assert found == lines
+    assert all(str(each.faults[0]).startswith(("nonce/", "scenes/")) for each in lines_failed.values())
