@@ -42,6 +42,7 @@ FOLDERS = (
         "pipeline",
         "inspect_tasks",
         "training",
+        "prompts",
         "report",
         "browse",
         "doctor",

@@ -80,11 +80,9 @@ ODD_LINES = [
     '{"hop": "h", "split": "s", "question_index": 4, "answer": "yes", "run": "1"}',
     '{"hop": "h", "split": "s", "question_index": 5, "answer": 1, "run": 1}',
     '{"hop": "h", "split": "s", "question_index": 6, "answer": true, "run": 1}',
-    # The first number is not the question's: it belongs to another object, or is said again.
+    # The first number is not the question's: it belongs to another object.
     '{"x": {"question_index": 7, "y": 1}, "hop": "h", "split": "s", "question_index": 8, "answer": "no"}',
     '{"x": {"question_index": 9, "y": 1}, "hop": "h", "split": "s", "question_index": 8, "answer": "no"}',
-    '{"hop": "h", "split": "s", "question_index": 10, "answer": "no", "question_index": 11}',
-    '{"hop": "h", "split": "s", "question_index": 12, "answer": "no", "question_index": 11}',
     '{"note": "\\"question_index\\": 1,", "hop": "h", "split": "s", "question_index": 13, "answer": "no"}',
     '{"note": "\\"question_index\\": 2,", "hop": "h", "split": "s", "question_index": 14, "answer": "no"}',
     '{"answer": "no", "hop": "h", "split": "s", "question_index": 15}',
@@ -107,6 +105,14 @@ def test_lines_that_look_alike_are_read_as_json_reads_them(
     runs = [None if "run" not in row else str(row["run"]) for row in said]
     assert [block.targets[k].run for k in block.target] == runs
     assert list(block.rows) == list(range(1, 4 * len(ODD_LINES), 2))
+
+
+def test_a_number_that_is_said_twice_is_refused(tmp_path: Path) -> None:
+    twice = '{"hop": "h", "split": "s", "question_index": 10, "answer": "no", "question_index": 11}'
+    path = tmp_path / "p.jsonl"
+    path.write_text(f"{ODD_LINES[0]}\n{twice}\n")
+    with refused(PredictionsError):
+        list(predictions.read_predictions(path))
 
 
 @pytest.mark.parametrize("index", ["007", "\u0664", "1_0", "+1", ""])

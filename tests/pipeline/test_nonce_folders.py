@@ -70,15 +70,14 @@ def test_an_episode_is_loaded_in_nonce_words(folder: Path) -> None:
 
 def test_statements_in_real_words_are_true(folder: Path) -> None:
     layout = Layout(folder)
-    table = read_table(
-        layout.questions_h5("none", "nonce_seen"), NONCE, vocab=read_vocab(layout.nonce_vocab)
-    ).load()
+    vocab = read_vocab(layout.nonce_vocab)
+    table = read_table(layout.questions_h5("none", "nonce_seen"), NONCE, vocab=vocab).load()
     scenes = {
         row["image_index"]: row
         for row in json.loads(layout.scene_shard(table.support_pool, 0).read_text())["scenes"]
     }
     for row in range(9):
-        said = statements_of(table, row, real=True)
+        said = statements_of(table.statements[row], vocab)
         for sentence, index in zip(said, table.support_idxs[row].tolist(), strict=False):
             values = sentence.removeprefix("This is a ").strip(".").split()
             (shown,) = scenes[index]["objects"]

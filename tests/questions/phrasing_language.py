@@ -79,7 +79,7 @@ def read_phrasings(folder: Path, *, synonyms_of: Path | None = None, prefix: str
     return [
         Phrasing(f"{prefix}{path.stem}[{i}].text[{j}]", text, family, synonyms)
         for path in sorted(folder.glob("*.json"))
-        if path.name not in ("synonyms.json", "families.json", "covr.json")
+        if path.name not in ("synonyms.json", "families.json", "covr.json", "nonce.json")
         for i, family in enumerate(json.loads(path.read_text()))
         for j, text in enumerate(family["text"])
     ]

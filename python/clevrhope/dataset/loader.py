@@ -178,7 +178,8 @@ class Split(ItemSequence):
             images = [self._support.pixels(index) for index in indices]
             item["support_images"] = images if self._transform is None else [*map(self._transform, images)]
         if self._text:
-            item["statements"] = statements_of(self.table, k)
+            tokens = self.table.in_nonce_words(k, self.table.statements[k])
+            item["statements"] = statements_of(tokens, self.vocab)
         return item
 
     def show(self, number: int) -> Card:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from clevrhope.dataset import nonce_text
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.hdf5 import MAX_ROWS, ProcessFile
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
-from clevrhope.dataset.nonce_text import in_nonce_words
 from clevrhope.dataset.question_kinds import (
     ABSENT,
     NONCE,
@@ -235,10 +235,15 @@ class QuestionTable:
         An episode's sentence is in its nonce words.
         """
         if self.kind is NONCE:
-            return self._spoken.question(in_nonce_words(self, row, tokens)).capitalize()
+            return self._spoken.question(self.in_nonce_words(row, tokens)).capitalize()
         written: bytes = self.texts[row].tobytes() if self._are_worded else b""
         text = written.rstrip(b"\0").decode(errors="replace")
         return text or self._spoken.question(tokens)
+
+    def in_nonce_words(self, row: int, tokens: Ints) -> Ints:
+        """Tokens of the episode in a row with its nonce words in place of real values; needs a vocabulary."""
+        assert self.vocab is not None
+        return nonce_text.in_nonce_words(tokens, self.words[row], self.value_names, self.vocab)
 
     @cached_property
     def _are_worded(self) -> bool:

@@ -69,7 +69,7 @@ REQUEST = Fields(
         **dict.fromkeys(("image", "suite", "suite_sha256", "asked_of"), TEXT),
         **dict.fromkeys(("instruction", "prompt", "right_answer"), TEXT),
         **dict.fromkeys(("images", "asked"), ListOf(TEXT)),
-        "seed": COUNT,
+        **dict.fromkeys(("seed", "jpeg"), COUNT),
     },
 )
 """The keys of a request that are read again."""

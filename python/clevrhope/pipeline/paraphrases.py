@@ -54,7 +54,7 @@ TEST, TIER = "paraphrase", "beyond"
 MOST_WORDS = 1 << 16
 """The numbers of words stay below this."""
 
-_OF_REQUESTS = {*REQUEST.needed, *REQUEST.optional, "image", "images", "instruction"} - {"id"}
+_OF_REQUESTS = {*REQUEST.needed, *REQUEST.optional} - {"id"}
 """Keys of a request of `clevrhope ask`, to which a text may have been added; they are not read."""
 
 _FORM = Fields(

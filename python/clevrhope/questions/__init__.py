@@ -14,13 +14,13 @@ from clevrhope.runtime.reading import read_utf8
 from clevrhope.runtime.settings import check_whole
 from clevrhope.scenes.forms import Scenes, read_batch, vocabulary_of
 from clevrhope.scenes.vocabulary import default_vocabulary
+from clevrhope.splits.nonce.words import NONCE
 
 SYNONYMS = "synonyms.json"
 FAMILIES = "families.json"
 COVR = "covr.json"
-NONCE = "nonce.json"
 """Files in a folder of templates: the words for values, the order of the template files, the sentences of
-questions over several images, and nonce words."""
+questions over several images."""
 NO_TEMPLATES = (SYNONYMS, FAMILIES, COVR, NONCE)
 """The files of such a folder that are not templates in CLEVR's format."""
 

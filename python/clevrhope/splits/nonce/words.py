@@ -5,11 +5,12 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 from clevrhope.errors import SplitError, VocabularyError
-from clevrhope.questions import NONCE
 from clevrhope.runtime.assets import question_templates
 from clevrhope.runtime.forms import TEXT, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import read_object
 
+NONCE = "nonce.json"
+"""The file of the words, in a folder of question templates."""
 _LIKENESS = 0.7
 """The least similarity to a value's name that makes a word unusable."""
 
