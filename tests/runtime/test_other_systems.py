@@ -105,12 +105,12 @@ def test_two_runs_there_do_not_write_to_one_folder(tmp_path: Path) -> None:
     assert on_windows(script, str(tmp_path / "out")) == "True\nFalse\n"
 
 
-# What macOS or Windows lacks, and what the wheel's tests do without, is taken away from tests and from the programs
-# that they run. The package and libraries keep their modules, as they choose by the system; none has /proc.
+# What macOS or Windows lacks, and what is not installed beside a wheel, is taken away from tests and from the
+# programs that they run. The package and libraries keep their modules, as they choose by the system; none has /proc.
 NO_LINUX = """
 import builtins, importlib.util, os, sys
 
-absent = ("fcntl", "grp", "pwd", "resource", "termios", "bpy", "inspect_ai", "torch")  # the last are not installed
+absent = ("fcntl", "grp", "pwd", "resource", "termios", "bpy", "inspect_ai", "torch")
 real_import, real_spec, real_stat = builtins.__import__, importlib.util.find_spec, os.stat
 
 def import_(name, globals=None, *rest, **named):
