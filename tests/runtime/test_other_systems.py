@@ -106,7 +106,7 @@ def test_two_runs_there_do_not_write_to_one_folder(tmp_path: Path) -> None:
 
 
 # What macOS or Windows lacks, and what is not installed beside a wheel, is taken away from tests and from the
-# programs that they run. The package and libraries keep their modules, as they choose by the system; none has /proc.
+# programs that they run. The package and libraries choose by the system and keep it, all but /proc.
 NO_LINUX = """
 import builtins, importlib.util, os, sys
 
