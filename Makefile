@@ -96,7 +96,7 @@ test-paper: $(VENV)/dev.stamp
 wheel: $(VENV)/python.stamp
 	$(BIN)/python -m pip install --quiet maturin==1.16.0 ziglang==0.17.1
 	rm -f dist/*.whl
-	PATH=$(BIN):$$PATH $(BIN)/python tests/build_wheel.py --zig --compatibility manylinux_2_17 --out dist
+	$(BIN)/python tests/build_wheel.py --zig --compatibility manylinux_2_17 --out dist
 
 sdist: $(VENV)/python.stamp
 	$(BIN)/maturin sdist --out dist

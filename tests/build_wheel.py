@@ -92,13 +92,14 @@ def remapping(metadata: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Writes the licences and calls maturin; gives its exit code."""
+    """Writes the licences and calls maturin, beside this Python or on the path; gives its exit code."""
     metadata = read_metadata()
     NOTICES.write_text(notices(metadata), "utf-8")
     of_rust = Path(output_of("rustc", "--print", "sysroot").strip(), "share/doc/rust/COPYRIGHT-library.html")
     shutil.copyfile(of_rust, STANDARD_LIBRARY)
     command = ["maturin", "build", "--release", "--locked", "--config", remapping(metadata), *sys.argv[1:]]
-    return subprocess.run(command, cwd=REPOSITORY, check=False).returncode
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(command, cwd=REPOSITORY, env={**os.environ, "PATH": path}, check=False).returncode
 
 
 if __name__ == "__main__":
