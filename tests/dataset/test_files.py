@@ -17,7 +17,7 @@ from clevrhope.dataset.manifest import FILES_TABLE, Manifest, read_manifest, rea
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import FileRecord, record, whole_file, write_whole
 from clevrhope.runtime.lock import LOCK_FILE, FolderInUseError, locked
-from systems import needs_kill, needs_limits, needs_sys
+from systems import needs_flock, needs_kill, needs_limits, needs_sys
 from wording import refused
 
 CONSTRAINTS = {"min_objects": 3, "max_objects": 10, "width": 480, "height": 320, "min_pixels": 100}
@@ -128,8 +128,9 @@ def test_a_second_run_is_told_so_and_the_lock_goes_with_a_killed_process(tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
+@needs_flock
 def test_a_disk_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fcntl = pytest.importorskip("fcntl", reason="this system locks in another way")
+    import fcntl
 
     def refuse(descriptor: int, how: int) -> None:
         raise OSError(errno.ENOSYS, "Function not implemented")

@@ -115,7 +115,7 @@ real_import, real_spec, real_stat = builtins.__import__, importlib.util.find_spe
 
 def import_(name, globals=None, *rest, **named):
     asking = globals or {}
-    of_tests = globals is None or asking.get("__name__") == "__main__"  # pytest.importorskip, or -c
+    of_tests = asking.get("__name__") == "__main__"
     if name in absent and (of_tests or str(asking.get("__file__")).startswith(TESTS)):
         raise ModuleNotFoundError(f"no module {name}", name=name)
     return real_import(name, globals, *rest, **named)
