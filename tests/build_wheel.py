@@ -99,7 +99,13 @@ def main() -> int:
     shutil.copyfile(of_rust, STANDARD_LIBRARY)
     command = ["maturin", "build", "--release", "--locked", "--config", remapping(metadata), *sys.argv[1:]]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(command, cwd=REPOSITORY, env={**os.environ, "PATH": path}, check=False).returncode
+    try:
+        return subprocess.run(
+            command, cwd=REPOSITORY, env={**os.environ, "PATH": path}, check=False
+        ).returncode
+    finally:  # what is installed in a checkout, or built from its sources, is no wheel that is published
+        NOTICES.unlink()
+        STANDARD_LIBRARY.unlink()
 
 
 if __name__ == "__main__":
