@@ -13,6 +13,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from clevrhope.runtime.blender import BLENDER_PYTHON, REQUIREMENTS
+from clevrhope.version import DATASET_VERSION
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -99,7 +100,7 @@ def test_documentation_names_the_package_where_it_names_an_extra() -> None:
     assert named <= set(PROJECT["optional-dependencies"])
 
 
-def test_the_page_on_versions_names_the_modules_that_say_what_is_public() -> None:
+def test_the_page_on_versions_names_the_dataset_version_and_the_modules_that_say_what_is_public() -> None:
     package = ROOT / "python" / "clevrhope"
     files = {path.relative_to(package): path.read_text("utf-8") for path in package.rglob("*.py")}
     saying = {path for path, text in files.items() if re.search(r"^__all__ = ", text, re.MULTILINE)}
@@ -107,6 +108,7 @@ def test_the_page_on_versions_names_the_modules_that_say_what_is_public() -> Non
     page = (ROOT / "docs" / "versions.md").read_text("utf-8")
     (listed,) = re.findall(r"modules that have one \(([^)]*)\)", page)
     assert set(re.findall(r"`(\w+)`", listed)) == modules - {"__init__"}
+    assert f"this release makes version {DATASET_VERSION}." in page
 
 
 def test_actions_of_others_are_pinned_and_jobs_are_bounded() -> None:
