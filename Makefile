@@ -63,6 +63,7 @@ check-python: $(VENV)/dev.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/zizmor --offline --quiet .github
 	$(BIN)/python -m mypy.stubtest clevrhope._core
 
 test-slow: $(VENV)/dev.stamp
@@ -93,9 +94,9 @@ test-paper: $(VENV)/dev.stamp
 
 # For all Linux systems with glibc 2.17 (2012) or later, by the compiler and the libraries of PyPI's ziglang.
 wheel: $(VENV)/python.stamp
-	$(BIN)/python -m pip install --quiet ziglang
+	$(BIN)/python -m pip install --quiet maturin==1.16.0 ziglang==0.17.1
 	rm -f dist/*.whl
-	PATH=$(BIN):$$PATH $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_17 --out dist
+	$(BIN)/python tests/build_wheel.py --zig --compatibility manylinux_2_17 --out dist
 
 sdist: $(VENV)/python.stamp
 	$(BIN)/maturin sdist --out dist

@@ -1,6 +1,5 @@
 """What holds for every call into the native module: the GIL, Ctrl-C, errors, immutability."""
 
-import resource
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from small_worlds import world_of
 
 from clevrhope import _core
 from clevrhope.errors import ClevrhopeError, SceneError, VocabularyError
+from systems import needs_limits
 from waiting import HANG_S
 from wording import refused
 
@@ -50,8 +50,11 @@ LONG_CALLS = {
 }
 
 
+@needs_limits
 @pytest.mark.parametrize("call", LONG_CALLS.values(), ids=LONG_CALLS)
 def test_control_c_ends_a_long_call(call: str) -> None:
+    import resource
+
     script = f"""
 import json
 import numpy as np

@@ -13,6 +13,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from clevrhope.runtime.blender import BLENDER_PYTHON, REQUIREMENTS
+from clevrhope.version import DATASET_VERSION
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -97,3 +98,32 @@ def test_documentation_names_the_package_where_it_names_an_extra() -> None:
     assert any("," in extras for extras in lists)
     named = {extra for extras in lists for extra in extras.split(",")}
     assert named <= set(PROJECT["optional-dependencies"])
+
+
+def test_the_page_on_versions_names_the_dataset_version_and_the_modules_that_say_what_is_public() -> None:
+    package = ROOT / "python" / "clevrhope"
+    files = {path.relative_to(package): path.read_text("utf-8") for path in package.rglob("*.py")}
+    saying = {path for path, text in files.items() if re.search(r"^__all__ = ", text, re.MULTILINE)}
+    modules = {path.as_posix().removesuffix("/__init__.py").removesuffix(".py") for path in saying}
+    page = (ROOT / "docs" / "versions.md").read_text("utf-8")
+    (listed,) = re.findall(r"modules that have one \(([^)]*)\)", page)
+    assert set(re.findall(r"`(\w+)`", listed)) == modules - {"__init__"}
+    assert f"this release makes version {DATASET_VERSION}." in page
+
+
+def test_actions_of_others_are_pinned_and_jobs_are_bounded() -> None:
+    folder = ROOT / ".github"
+    workflows = [yaml.safe_load(path.read_text("utf-8")) for path in folder.glob("workflows/*.yml")]
+    texts = [path.read_text("utf-8") for path in folder.rglob("*.yml")]
+    used = [name for text in texts for name in re.findall(r"uses: (.+)", text)]
+    own = [name for name in used if name.startswith("$/")]
+    assert all((ROOT / name[2:]).exists() for name in own)
+    pinned = [name for name in used if re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v[\d.]+", name)]
+    assert set(used) == set(own + pinned)
+    assert len(set(pinned)) == len({name.partition("@")[0] for name in pinned})
+    for workflow in workflows:
+        assert workflow["permissions"] == {}
+        jobs = {name: job for name, job in workflow["jobs"].items() if "uses" not in job}
+        assert [name for name, job in jobs.items() if "timeout-minutes" not in job] == []
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    assert len(set(re.findall(r"maturin==[\d.]+", "".join([makefile, *texts])))) == 1

@@ -16,6 +16,7 @@ from pathlib import Path
 import h5py
 import pytest
 
+import build_wheel
 from check_wheel import TEST_LIBRARIES, clean_environment, make_environment, run_tests
 
 pytestmark = pytest.mark.slow
@@ -35,8 +36,8 @@ def maturin() -> str:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built from the checkout, with cargo's own target folder so that little is compiled anew."""
     folder = tmp_path_factory.mktemp("wheel")
-    command = [maturin(), "build", "--release", "--interpreter", sys.executable, "--out", str(folder)]
-    subprocess.run(command, cwd=REPOSITORY, check=True)
+    command = [sys.executable, build_wheel.__file__, "--interpreter", sys.executable, "--out", str(folder)]
+    subprocess.run(command, check=True)
     (wheel,) = folder.glob("*.whl")
     return wheel
 
@@ -49,7 +50,27 @@ def test_the_wheel_holds_what_the_checkout_holds(wheel: Path) -> None:
         for file in files:
             assert f"clevrhope/_assets/{file.relative_to(REPOSITORY).as_posix()}" in names
     assert {"clevrhope/py.typed", "clevrhope/_core.pyi", "clevrhope/_core.abi3.so"} <= names
-    assert not [name for name in names if "__pycache__" in name or name.startswith("tests/")]
+    unwanted = ("__pycache__", "ruff.toml", "tests/")
+    assert not [name for name in names if any(each in name for each in unwanted)]
+
+
+def test_the_wheel_has_licences_and_no_path_of_the_machine_that_built_it(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (licences,) = {name.rpartition("/")[0] for name in archive.namelist() if "/licenses/" in name}
+        crates = archive.read(f"{licences}/{build_wheel.NOTICES.name}").decode()
+        standard_library = archive.read(f"{licences}/{build_wheel.STANDARD_LIBRARY.name}").decode()
+        module = archive.read("clevrhope/_core.abi3.so")
+        assert f"{licences}/LICENSE" in archive.namelist()
+    # One that is linked, C code in one, and none of macros or of tests.
+    assert "rayon 1." in crates
+    assert "Microsoft Corporation" in crates  # mimalloc
+    assert "proc-macro2" not in crates
+    assert "proptest" not in crates
+    assert "The Rust Standard Library" in standard_library
+    metadata = build_wheel.read_metadata()
+    own = [metadata["workspace_root"], metadata["target_directory"], str(Path.home()), "/.cargo/"]
+    assert [path for path in own if path.encode() in module] == []
+    assert b"/cargo/registry/" in module  # where panics say that they were
 
 
 def test_installed_alone_it_builds_a_dataset(wheel: Path, tmp_path: Path) -> None:
@@ -142,7 +163,7 @@ def test_the_source_distribution_builds_a_wheel(tmp_path: Path) -> None:
     with tarfile.open(source) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"Cargo.lock", "LICENSE", "README.md", "pyproject.toml", ".cargo/config.toml"} <= names
-    assert not [name for name in names if name.startswith(("tests/", "docs/"))]
+    assert {"CHANGELOG.md", "CITATION.cff", "tests/conftest.py", "tests/data/kept_folder/vocab.json"} <= names
     environment = {**os.environ, "CARGO_TARGET_DIR": str(REPOSITORY / "target")}
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path)]
     subprocess.run([*command, str(source)], env=environment, check=True)

@@ -1,7 +1,6 @@
 """Whole files, the folder's lock, the manifest: what a kill, a full disk and a second run meet."""
 
 import errno
-import fcntl
 import json
 import signal
 import socket
@@ -18,6 +17,7 @@ from clevrhope.dataset.manifest import FILES_TABLE, Manifest, read_manifest, rea
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import FileRecord, record, whole_file, write_whole
 from clevrhope.runtime.lock import LOCK_FILE, FolderInUseError, locked
+from systems import needs_flock, needs_kill, needs_limits, needs_sys
 from wording import refused
 
 CONSTRAINTS = {"min_objects": 3, "max_objects": 10, "width": 480, "height": 320, "min_pixels": 100}
@@ -67,6 +67,7 @@ def test_equal_content_leaves_the_file_untouched_and_other_content_replaces_it(t
     assert path.read_bytes() == b"two"
 
 
+@needs_limits
 def test_a_full_disk_gets_a_sentence_and_leaves_no_half_file(tmp_path: Path) -> None:
     script = """
         import resource, signal, sys
@@ -90,6 +91,7 @@ def test_a_full_disk_gets_a_sentence_and_leaves_no_half_file(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
+@needs_sys
 def test_a_folder_that_cannot_be_made_gets_a_sentence(tmp_path: Path) -> None:
     """Nobody makes folders in /sys, root included, and none where a file is."""
     (tmp_path / "out").write_bytes(b"")
@@ -98,6 +100,7 @@ def test_a_folder_that_cannot_be_made_gets_a_sentence(tmp_path: Path) -> None:
             write_whole(path, b"")
 
 
+@needs_kill
 def test_a_second_run_is_told_so_and_the_lock_goes_with_a_killed_process(tmp_path: Path) -> None:
     script = """
         import sys, time
@@ -125,7 +128,10 @@ def test_a_second_run_is_told_so_and_the_lock_goes_with_a_killed_process(tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
+@needs_flock
 def test_a_disk_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fcntl
+
     def refuse(descriptor: int, how: int) -> None:
         raise OSError(errno.ENOSYS, "Function not implemented")
 

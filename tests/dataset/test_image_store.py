@@ -12,6 +12,7 @@ from test_images_h5 import image
 from clevrhope.dataset.image_store import BEGIN, ImageStore, check_store, remove_store, stored_images
 from clevrhope.dataset.images_h5 import PackedImage
 from clevrhope.errors import DatasetError
+from systems import needs_limits, needs_pipes
 from wording import refused
 
 INDICES = [7, 3, 40_000, 12]
@@ -125,7 +126,15 @@ def test_many_threads_add_and_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["file", "short file", "folder", "pipe", "link to images", "link to nothing"]
+    "kind",
+    [
+        "file",
+        "short file",
+        "folder",
+        pytest.param("pipe", marks=needs_pipes),
+        "link to images",
+        "link to nothing",
+    ],
 )
 def test_what_is_a_users_is_told_and_stays(kind: str, path: Path, tmp_path: Path) -> None:
     before, place = path.read_bytes(), tmp_path / "place"
@@ -179,6 +188,7 @@ with ImageStore(Path(sys.argv[1])) as store:
 """
 
 
+@needs_limits
 def test_a_full_disk_is_told_in_a_sentence_and_keeps_what_is_whole(tmp_path: Path, ends: list[int]) -> None:
     path = tmp_path / ".store"
     done = subprocess.run(

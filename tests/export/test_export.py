@@ -20,6 +20,7 @@ from clevrhope.export import FORMATS, export
 from clevrhope.export.formats import Format
 from clevrhope.runtime.lock import locked
 from clevrhope.splits.covr.kinds import COVR_SPLITS
+from systems import needs_limits, needs_sys
 from wording import check_words, refused
 
 Patch = pytest.MonkeyPatch
@@ -232,6 +233,7 @@ def test_a_scene_file_that_is_cut_off(copy: Path) -> None:
         check_refuses(copy, "clevr")
 
 
+@needs_limits
 @all_formats
 @pytest.mark.parametrize("limit", [900, 3_000])
 @pytest.mark.slow
@@ -290,6 +292,7 @@ def test_what_a_killed_export_left_goes_with_the_next(png_dataset: Path, tmp_pat
     assert not list((tmp_path / "out").rglob("half"))
 
 
+@needs_sys
 def test_no_permission(png_dataset: Path) -> None:
     """Nobody makes folders in /sys, root included."""
     with refused(DatasetError):
