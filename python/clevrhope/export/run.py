@@ -245,7 +245,8 @@ def _source(
                 f"{reader.path}: it holds {reader.hop}/{reader.split} of pool {reader.pool}, but the "
                 f"manifest has {hop}/{split} of pool {entry['pool']} there; run the dataset's build again"
             )
-        levels = read_levels(layout, reader) if chosen.prompts else None
+        has_scenes = dataset.has_scenes(reader.pool)
+        levels = read_levels(layout, reader) if chosen.prompts and has_scenes else None
         rows = None
         if levels is not None and wanted_levels:
             rows = np.array(rows_on(levels, wanted_levels, f"{hop}/{split}"), dtype=np.int32)
