@@ -152,7 +152,7 @@ _TYPES: Mapping[str, Any] = {
     "SEED": Whole(0, 2**64 - 1),
     "PIXELS": Whole(1, 8192),
     "PORT": Whole(0, 65_535),
-    "QUALITY": Whole(1, 100),
+    "QUALITY": Whole(1, 95),
     **dict.fromkeys(("X", "PERCENT", "POINTS"), float),
     "25k|N": str,
     **dict.fromkeys(("DIR", "CLEVR_DIR", "FOLDER", "RUN", "OUT", "PATH"), PATH),
