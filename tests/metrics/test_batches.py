@@ -76,6 +76,8 @@ FAILURES: Mapping[str, dict[str, Any]] = {
     "expired": {"response": None, "error": {"code": "batch_expired", "message": "too late"}},
     "vllm": {"response": {"status_code": 400, "request_id": "r", "body": None}, "error": REFUSED},
     "silent": {"response": {"status_code": 500, "body": None}},
+    "typed": {"response": None, "error": {"type": "server_error"}},
+    "nothing": {"response": None, "error": None},
 }
 """Failures as OpenAI's batches and vLLM write them."""
 
@@ -183,6 +185,12 @@ def test_batches_are_split_at_both_limits(asked: Path, tmp_path: Path) -> None:
         write_batch(requests, model="m", max_tokens=9)
     with refused(ConfigError):
         write_batch(requests, model="m", max_tokens=9, max_bytes=100)
+
+
+@pytest.mark.parametrize("limit", [0, -3])
+def test_limit_is_a_number_of_questions(folder: Path, tmp_path: Path, limit: int) -> None:
+    with refused(ConfigError):
+        write_requests(folder, tmp_path / "r.jsonl", limit=limit, seed=1)
 
 
 def test_ids_of_batches_are_short_plain_and_distinct(folder: Path, tmp_path: Path) -> None:
@@ -482,6 +490,8 @@ BAD: Mapping[str, str] = {
     "failed": "id\tprediction\nID\tFailed to obtain answer via API.\n",
     "workbook": "PK\x03\x04",
     "list": '[\n{"id": 1}]\n',
+    "list in a line": '[{"id": 1, "reply": "yes"}]',
+    "another API": '{"custom_id": "a", "result": {"type": "succeeded", "message": {}}}\n',
 }
 
 
@@ -543,6 +553,8 @@ def test_score_refuses_answers_to_train(folder: Path, tmp_path: Path) -> None:
         ("--half-width", "1", "--limit", "5"),
         ("--half-width", "0"),
         ("--seed", "1"),
+        ("--max-tokens", "9"),
+        ("--level", "6"),
         ("--format", "vlmeval", "--out", "g-0.5"),
         ("--format", "batch", "--model", "m", "--out", "a.v1"),
         ("--instruction", "long"),

@@ -64,7 +64,7 @@ Which questions
         tests.
     --half-width POINTS: In place of --limit, as many questions of each split as give 95% intervals of this
         half-width, in points, at an accuracy of 50%.
-    --level N... -> levels: Only questions on this level of difficulty, 1 to 5; repeatable.
+    --level LEVEL... -> levels: Only questions on this level of difficulty, 1 to 5; repeatable.
     --seed N0: With --limit or --half-width, seed of the images; if left out, one is drawn and printed.
     {_SUITE}
 What is written
@@ -76,7 +76,7 @@ What is written
         all questions, in paragraphs.  [default: short for batch and vlmeval; none for requests; for html a
         description of CLEVR's objects]
     --model NAME: With --format batch, the model that answers.
-    --max-tokens N = 1024: With --format batch, the most tokens of a reply, thoughts included.  [default:
+    --max-tokens N: With --format batch, the most tokens of a reply, thoughts included.  [default:
         1024]
     --jpeg QUALITY: With --format batch or vlmeval, images as JPEG, which is smaller and changes pixels.
 """)
@@ -90,7 +90,7 @@ def ask(
     form: str,
     instruction: str | None,
     model: str | None,
-    max_tokens: int,
+    max_tokens: int | None,
     jpeg: int | None,
     quiet: bool,
     **choices: Any,
@@ -106,6 +106,8 @@ def ask(
         raise click.UsageError("--format batch needs --model, the model that answers")
     if form != "batch" and model is not None:
         raise click.UsageError("--model needs --format batch, whose lines name the model")
+    if form != "batch" and max_tokens is not None:
+        raise click.UsageError("--max-tokens needs --format batch, whose lines have it")
     ending = {"vlmeval": ".tsv", "html": ".html"}.get(form, ".jsonl")
     if form != "requests" and out.suffix != ending:
         raise click.UsageError(f"--out: {out} should end in {ending}, as --format {form} writes it")
@@ -154,7 +156,7 @@ def ask(
     elif model is not None:
         from clevrhope.metrics.harness_files import write_batch
 
-        for path in write_batch(requests, model=model, max_tokens=max_tokens, jpeg=jpeg):
+        for path in write_batch(requests, model=model, max_tokens=max_tokens or 1024, jpeg=jpeg):
             say(f"{path}: a file for a batch")
         say(f"{requests}: {said}; send what is above, save the results, then run")
         replies = "RESULTS.jsonl..."

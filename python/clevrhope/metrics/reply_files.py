@@ -218,7 +218,8 @@ def numbered_rows(path: Path, form: Fields) -> Iterator[tuple[str, dict[str, Any
 def _row(line: str, path: Path, number: int, form: Fields) -> dict[str, Any]:
     """The object that a line is."""
     example = ", ".join(f'"{key}": ...' for key in form.needed)
-    remedy = f"expected {{{example}}}"
+    of_batch = " of a batch of chat completions" if form is _RESULT else ""
+    remedy = f"each line{of_batch} is {{{example}}}"
     row: dict[str, Any] = parse_json(line, path, line=number, error=PredictionsError, remedy=remedy)
     check_form(row, form, f"{path}:{number}", error=PredictionsError, remedy=remedy)
     return row
@@ -253,7 +254,7 @@ def _read_lines(path: Path, file: TextIO, *, partial: bool, person: str) -> Iter
         try:
             row = _row(line, path, number, form)
         except PredictionsError as problem:
-            if line.endswith("\n"):
+            if line.endswith("\n") or not line.lstrip().startswith("{"):
                 raise
             if not partial:
                 raise PredictionsError(f"{problem}; {_IF_CUT}") from problem
@@ -272,10 +273,13 @@ def _result(row: Mapping[str, Any], place: str) -> Reply:
     body: Any = response.get("body")
     error = row.get("error") or (body.get("error") if isinstance(body, dict) else None)
     status = response.get("status_code", 200)
-    if error or status != 200 or not response:
-        said = (error.get("message") or error.get("code")) if isinstance(error, dict) else error
-        return Reply(place, name, failure=str(said or f"status {status}"))
-    check_form(body, _BODY, place, place="response.body", error=PredictionsError)
+    if error or str(status) != "200" or not response:
+        said = error
+        if isinstance(error, dict):
+            said = error.get("message") or error.get("code") or error.get("type") or shown(error)
+        return Reply(place, name, failure=str(said or (f"status {status}" if response else "no response")))
+    remedy = "only results of chat completions are read"
+    check_form(body, _BODY, place, place="response.body", error=PredictionsError, remedy=remedy)
     texts = [_text(choice["message"]) for choice in body["choices"]]
     n_cut = sum(choice.get("finish_reason") == "length" for choice in body["choices"])
     return Reply(place, name, texts, model=str(body.get("model") or ""), n_cut=n_cut)

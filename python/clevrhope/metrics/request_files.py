@@ -130,9 +130,11 @@ def write_requests(
         progress: shows the splits; None shows nothing.
 
     Raises:
-        ConfigError: there is no such HOP, split or suite, or no question is on a level.
+        ConfigError: there is no such HOP, split or suite, no question is on a level, or the limit is below 1.
         DatasetError: the folder is not a dataset, or its images are not rendered.
     """
+    if isinstance(limit, int) and limit < 1:
+        raise ConfigError(f"limit is {limit}; expected at least 1 question of each split")
     layout = Layout(Path(folder))
     chosen = chosen_splits(layout, hops, splits, suite)
     label = None if instruction is None else instruction.label
@@ -177,7 +179,7 @@ def _requests(
     `draw` is the limit, levels and seed of `write_requests`.
     """
     limit, levels, seed = draw
-    missing = {*levels}
+    levels_there: set[int] = set()
     manifest = existing_manifest(layout.manifest)
     attributes, asked_of = manifest.world["attributes"], manifest.digest
     for hop, split in chosen:
@@ -199,7 +201,7 @@ def _requests(
             if levels:
                 of_questions = read_levels(layout, table)
                 kept = np.flatnonzero(np.isin(of_questions, levels))
-                missing -= {*of_questions.tolist()}
+                levels_there |= {*of_questions.tolist()}
             drawn = kept[drawn_in_turn(tests[kept], first_images[kept], most, seed=seed)]
             indices = table.image_idxs[drawn]
             path_of = _image_paths(layout, table, indices[indices >= 0], out)
@@ -228,8 +230,11 @@ def _requests(
                         "question_index": int(rows[k]),
                     }
         advance(1)
-    if missing:
-        raise ConfigError(f"{layout.root}: no question of these test sets is on level {min(missing)}")
+    if missing := {*levels} - levels_there:
+        raise ConfigError(
+            f"{layout.root}: no question of these splits is on level {min(missing)}; there are: "
+            f"{', '.join(map(str, sorted(levels_there)))}"
+        )
 
 
 def asked_answers(
