@@ -105,7 +105,8 @@ class _Server(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         if _Server.fails_next:
             _Server.fails_next = False
-            return self.send_error(503)
+            self.send_error(503)
+            return
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         (message,) = request["messages"]
         *images, text = message["content"]
