@@ -76,6 +76,8 @@ FAILURES: Mapping[str, dict[str, Any]] = {
     "expired": {"response": None, "error": {"code": "batch_expired", "message": "too late"}},
     "vllm": {"response": {"status_code": 400, "request_id": "r", "body": None}, "error": REFUSED},
     "silent": {"response": {"status_code": 500, "body": None}},
+    "typed": {"response": None, "error": {"type": "server_error"}},
+    "nothing": {"response": None, "error": None},
 }
 """Failures as OpenAI's batches and vLLM write them."""
 
@@ -98,7 +100,13 @@ MEANT = {"I think it is yes.": "yes", "No.": "no", "**Answer:** 2": "2", "rubber
 class _Server(BaseHTTPRequestHandler):
     """Answers each request that has an image and a question as `mock_reply` does."""
 
+    fails_next = False
+
     def do_POST(self) -> None:
+        if _Server.fails_next:
+            _Server.fails_next = False
+            self.send_error(503)
+            return
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         (message,) = request["messages"]
         *images, text = message["content"]
@@ -137,11 +145,14 @@ def test_a_server_is_asked_and_scored_by_what_the_page_says(folder: Path, tmp_pa
     assert "hope_batch_1.jsonl" in said.out
     (script,) = (part for part in PAGE.read_text("utf-8").split("```python\n") if "urlopen" in part)
     script = script.partition("```")[0]
-    assert len(script.splitlines()) <= 15
+    assert len(script.splitlines()) <= 20
     with server() as address:
         code = script.replace("http://localhost:8000", address)
         assert code != script
-        subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+        _Server.fails_next = True
+        for n_results in (60, 61, 61):  # of which one fails, which is sent again
+            subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+            assert len(lines(tmp_path / "results.jsonl")) == n_results
     cli("answers", "results.jsonl", "--requests", "hope.jsonl", "--out", "predictions.jsonl")
     rows = list(read_requests(tmp_path / "hope.jsonl"))
     by_rule = [MEANT[mock_reply(row["question"])] == right(folder, row) for row in rows]
@@ -175,6 +186,12 @@ def test_batches_are_split_at_both_limits(asked: Path, tmp_path: Path) -> None:
         write_batch(requests, model="m", max_tokens=9)
     with refused(ConfigError):
         write_batch(requests, model="m", max_tokens=9, max_bytes=100)
+
+
+@pytest.mark.parametrize("limit", [0, -3])
+def test_limit_is_a_number_of_questions(folder: Path, tmp_path: Path, limit: int) -> None:
+    with refused(ConfigError):
+        write_requests(folder, tmp_path / "r.jsonl", limit=limit, seed=1)
 
 
 def test_ids_of_batches_are_short_plain_and_distinct(folder: Path, tmp_path: Path) -> None:
@@ -352,6 +369,8 @@ def test_samples_are_runs_with_a_deviation(folder: Path, asked: Path, tmp_path: 
     assert condition.runs == ("1", "2", "3")
     with refused(PredictionsError):  # a line that was repeated by mistake
         answered(asked, tmp_path, [*plain[: len(rows)], plain[0]])
+    with refused(PredictionsError):
+        answered(asked, tmp_path, plain[:-1])
     with refused(ConfigError):
         answered(asked, tmp_path, plain, run="7")
 
@@ -371,6 +390,97 @@ def test_a_model_that_was_trained_on_a_split_is_not_marked_as_untrained(
     assert "--train-size" in cli(*words, "--train-size", "many", code=2).err
 
 
+def test_a_request_that_was_sent_twice_makes_no_second_run(asked: Path, tmp_path: Path, cli: Cli) -> None:
+    rows = list(read_requests(asked))
+    again = [result(rows[0], "No idea."), result(rows[0], "Hm.")]
+    write_lines(tmp_path / "results.jsonl", [*(result(row, "yes") for row in rows[1:]), *again])
+    words = ("answers", "results.jsonl", "--requests", asked, "--out", "out.jsonl", "--partial")
+    assert "Replies left out, since other requests have fewer than 2: 1" in cli(*words).out
+    found = lines(tmp_path / "out.jsonl")
+    assert len(found) == len(rows)
+    assert all("run" not in row for row in found)
+
+
+@pytest.mark.parametrize("kind", ["file", "result"])
+def test_a_file_or_result_that_is_given_twice_is_refused(asked: Path, tmp_path: Path, kind: str) -> None:
+    results = [result(row, "yes") for row in read_requests(asked)]
+    again = tmp_path / "results.jsonl" if kind == "file" else write_lines(tmp_path / "b.jsonl", results)
+    with refused(PredictionsError):
+        answered(asked, tmp_path, results, again, partial=True)
+
+
+def test_replies_that_were_cut_off_are_counted(asked: Path, tmp_path: Path, cli: Cli) -> None:
+    results = [result(row, "yes") for row in read_requests(asked)]
+    for each in results[:3]:
+        each["response"]["body"]["choices"][0] |= {"finish_reason": "length", "message": {"content": ""}}
+    write_lines(tmp_path / "results.jsonl", results)
+    said = cli("answers", "results.jsonl", "--requests", asked, "--out", "out.jsonl").out
+    assert "cut off at the most tokens: 3; ask again with a larger --max-tokens" in said
+
+
+def test_replies_of_different_forms_are_refused(asked: Path, tmp_path: Path) -> None:
+    first, *others = read_requests(asked)
+    by_hand = write_lines(tmp_path / "hand.jsonl", [{"id": first["id"], "reply": "yes"}])
+    with refused(PredictionsError):
+        answered(asked, tmp_path, [result(row, "yes") for row in others], by_hand)
+
+
+@pytest.mark.parametrize("form", ["batch", "table", "requests"])
+def test_replies_with_another_instruction_are_refused(
+    folder: Path, asked: Path, tmp_path: Path, form: str
+) -> None:
+    thought, replies = tmp_path / "thought.jsonl", tmp_path / "replies"
+    write_requests(
+        folder, thought, splits=["complex_ood"], limit=2, seed=1, instruction=INSTRUCTIONS["think"]
+    )
+    rows = list(read_requests(thought))
+    if form == "batch":
+        sent = lines(*write_batch(thought, model="m", max_tokens=9))
+        write_lines(replies, [result(rows[0], "yes") | {"custom_id": line["custom_id"]} for line in sent])
+        assert len({line["custom_id"] for line in sent}) == len(rows)
+        write_answers(replies, thought, tmp_path / "out.jsonl")
+    elif form == "table":
+        table = "".join(f"{row['id']}\t{row['instruction']}\tyes\n" for row in rows)
+        replies.write_text(f"id\tinstruction\tprediction\n{table}")
+        write_answers(replies, thought, tmp_path / "out.jsonl")
+    else:
+        short = list(read_requests(asked))[: len(rows)]
+        asked = write_lines(tmp_path / "both.jsonl", [*short, *rows])
+        write_lines(replies, [{"id": row["id"], "reply": "yes"} for row in (*short, *rows)])
+    with refused(PredictionsError):
+        write_answers(replies, asked, tmp_path / "mixed.jsonl", partial=True)
+
+
+@pytest.mark.parametrize(("key", "values"), [("instruction", ("short-1", "think-1")), ("jpeg", (None, 95))])
+def test_scores_name_the_condition_and_do_not_mix_two(
+    folder: Path, asked: Path, tmp_path: Path, key: str, values: tuple[Any, Any]
+) -> None:
+    paths = []
+    for run, value in enumerate(values):
+        rows = [{**row, key: value} for row in read_requests(asked)]
+        known = [{name: each for name, each in row.items() if each is not None} for row in rows]
+        requests = write_lines(tmp_path / "r.jsonl", known)
+        answered(requests, tmp_path, [{"id": row["id"], "reply": "yes"} for row in rows], run=str(run))
+        paths.append((tmp_path / "out.jsonl").rename(tmp_path / f"{run}.jsonl"))
+    notes = score(folder, paths[1], seed=1, partial=True).notes
+    assert any(str(values[1]) in note for note in notes)
+    with refused(PredictionsError):
+        score(folder, paths, seed=1, partial=True)
+
+
+def test_table_may_have_long_thoughts_and_broken_rows(asked: Path, tmp_path: Path) -> None:
+    rows = list(read_requests(asked))
+    thought = f"<think>{'x' * 200_000}</think> yes"
+    broken = f"{rows[1]['id']}"
+    table = ["id\tprediction", f"{rows[0]['id']}\t{thought}", broken, *(f"{r['id']}\tyes" for r in rows[2:])]
+    (tmp_path / "results").write_text("\n".join(table) + "\n")
+    with refused(PredictionsError):
+        write_answers(tmp_path / "results", asked, tmp_path / "out.jsonl")
+    found = write_answers(tmp_path / "results", asked, tmp_path / "out.jsonl", partial=True)
+    assert found.missing == [rows[1]["id"]]
+    assert lines(tmp_path / "out.jsonl")[0]["answer"] == "yes"
+
+
 BAD: Mapping[str, str] = {
     "another file's": '{"custom_id": "none-test-0-1a2b3c4d", "response": null}\n',
     "no response": '{"custom_id": "a", "body": {}}\n',
@@ -381,6 +491,8 @@ BAD: Mapping[str, str] = {
     "failed": "id\tprediction\nID\tFailed to obtain answer via API.\n",
     "workbook": "PK\x03\x04",
     "list": '[\n{"id": 1}]\n',
+    "list in a line": '[{"id": 1, "reply": "yes"}]',
+    "another API": '{"custom_id": "a", "result": {"type": "succeeded", "message": {}}}\n',
 }
 
 
@@ -442,6 +554,10 @@ def test_score_refuses_answers_to_train(folder: Path, tmp_path: Path) -> None:
         ("--half-width", "1", "--limit", "5"),
         ("--half-width", "0"),
         ("--seed", "1"),
+        ("--max-tokens", "9"),
+        ("--level", "6"),
+        ("--format", "vlmeval", "--out", "g-0.5"),
+        ("--format", "batch", "--model", "m", "--out", "a.v1"),
         ("--instruction", "long"),
     ],
     ids=" ".join,

@@ -152,7 +152,8 @@ _TYPES: Mapping[str, Any] = {
     "SEED": Whole(0, 2**64 - 1),
     "PIXELS": Whole(1, 8192),
     "PORT": Whole(0, 65_535),
-    "QUALITY": Whole(1, 100),
+    "QUALITY": Whole(1, 95),
+    "LEVEL": Whole(1, 5),
     **dict.fromkeys(("X", "PERCENT", "POINTS"), float),
     "25k|N": str,
     **dict.fromkeys(("DIR", "CLEVR_DIR", "FOLDER", "RUN", "OUT", "PATH"), PATH),
@@ -162,7 +163,7 @@ _TYPES: Mapping[str, Any] = {
 """The types that words in the usage of an option stand for; other words stand for any text."""
 
 _SHOWN: Mapping[str, str] = {
-    **dict.fromkeys(("N0", "SEED", "PIXELS", "PORT"), "N"),
+    **dict.fromkeys(("N0", "SEED", "PIXELS", "PORT", "LEVEL"), "N"),
     "DATASET": "DIR",
     **dict.fromkeys(("HOP", "SPLIT", "EDITION"), "NAME"),
     "SPLITS": "NAMES",

@@ -64,7 +64,7 @@ Which questions
         tests.
     --half-width POINTS: In place of --limit, as many questions of each split as give 95% intervals of this
         half-width, in points, at an accuracy of 50%.
-    --level N... -> levels: Only questions on this level of difficulty, 1 to 5; repeatable.
+    --level LEVEL... -> levels: Only questions on this level of difficulty, 1 to 5; repeatable.
     --seed N0: With --limit or --half-width, seed of the images; if left out, one is drawn and printed.
     {_SUITE}
 What is written
@@ -76,7 +76,7 @@ What is written
         all questions, in paragraphs.  [default: short for batch and vlmeval; none for requests; for html a
         description of CLEVR's objects]
     --model NAME: With --format batch, the model that answers.
-    --max-tokens N = 1024: With --format batch, the most tokens of a reply, thoughts included.  [default:
+    --max-tokens N: With --format batch, the most tokens of a reply, thoughts included.  [default:
         1024]
     --jpeg QUALITY: With --format batch or vlmeval, images as JPEG, which is smaller and changes pixels.
 """)
@@ -90,7 +90,7 @@ def ask(
     form: str,
     instruction: str | None,
     model: str | None,
-    max_tokens: int,
+    max_tokens: int | None,
     jpeg: int | None,
     quiet: bool,
     **choices: Any,
@@ -102,8 +102,15 @@ def ask(
     from clevrhope.metrics.request_files import write_requests
     from clevrhope.replies.instructions import find_instruction
 
-    if (model is None) == (form == "batch"):
-        raise click.UsageError("--format batch, and no other, needs --model, the model that answers")
+    if form == "batch" and model is None:
+        raise click.UsageError("--format batch needs --model, the model that answers")
+    if form != "batch" and model is not None:
+        raise click.UsageError("--model needs --format batch, whose lines name the model")
+    if form != "batch" and max_tokens is not None:
+        raise click.UsageError("--max-tokens needs --format batch, whose lines have it")
+    ending = {"vlmeval": ".tsv", "html": ".html"}.get(form, ".jsonl")
+    if form != "requests" and out.suffix != ending:
+        raise click.UsageError(f"--out: {out} should end in {ending}, as --format {form} writes it")
     if jpeg is not None and form not in ("batch", "vlmeval"):
         raise click.UsageError("--jpeg needs --format batch or vlmeval, whose files contain images")
     if half_width is not None and (limit is not None or choices["suite"] or choices["levels"]):
@@ -136,22 +143,20 @@ def ask(
     if form == "html":
         from clevrhope.metrics.survey import INSTRUCTIONS, paragraphs, write_survey
 
-        page = out.with_suffix(".html")
         above = INSTRUCTIONS if found is None else paragraphs(found.text)
-        write_survey(requests, page, title=f"{n:,} questions about images", instructions=above)
-        say(f"{page}: a page with {n:,} questions; people open it and save a file each. Then run")
+        write_survey(requests, out, title=f"{n:,} questions about images", instructions=above)
+        say(f"{out}: a page with {n:,} questions; people open it and save a file each. Then run")
         replies, predictions = "FILES...", "people.jsonl"
     elif form == "vlmeval":
         from clevrhope.metrics.harness_files import write_table
 
-        table = out.with_suffix(".tsv")
-        write_table(requests, table, jpeg=jpeg)
-        say(f"{table}: {said}; answer them with VLMEvalKit and PRED_FORMAT=tsv, then run")
+        write_table(requests, out, jpeg=jpeg)
+        say(f"{out}: {said}; answer them with VLMEvalKit and PRED_FORMAT=tsv, then run")
         replies = "RESULTS.tsv"
     elif model is not None:
         from clevrhope.metrics.harness_files import write_batch
 
-        for path in write_batch(requests, model=model, max_tokens=max_tokens, jpeg=jpeg):
+        for path in write_batch(requests, model=model, max_tokens=max_tokens or 1024, jpeg=jpeg):
             say(f"{path}: a file for a batch")
         say(f"{requests}: {said}; send what is above, save the results, then run")
         replies = "RESULTS.jsonl..."
@@ -243,16 +248,22 @@ def answers(
     marked = f', all marked "{note}"' if note else ""
     lines = [f"{out}: {counts['replies']:,} predictions{marked}"]
     if counts["samples"] > 1:
+        lines.append(f"There are {counts['samples']} replies to each request: runs 1 to {counts['samples']}")
+    if counts["left_out"]:
         lines.append(
-            f"There are up to {counts['samples']} replies to a request: runs 1 to {counts['samples']}"
+            f"Replies left out, since other requests have fewer than {counts['samples'] + 1}: "
+            f"{counts['left_out']:,}"
+        )
+    if counts["cut_off"]:
+        lines.append(
+            f"Replies cut off at the most tokens: {counts['cut_off']:,}; ask again with a larger --max-tokens"
         )
     lines += found.failed[:_MOST_FAILED]
     if len(found.failed) > _MOST_FAILED:
         lines.append(f"... and {len(found.failed) - _MOST_FAILED:,} more that failed (--json lists all)")
     if found.missing:
-        n = counts["replies"] + counts["missing"]
-        lack = "requests lack a reply" if counts["samples"] == 1 else "replies are missing"
-        lines.append(f"{counts['missing']:,} of {n:,} {lack} (first {found.missing[0]})")
+        n = counts["replies"] // counts["samples"] + counts["missing"]
+        lines.append(f"{counts['missing']:,} of {n:,} requests lack a reply (first {found.missing[0]})")
     if found.unreadable:
         lines += [
             f"Replies that cannot be read: {_of(counts['unreadable'], counts['replies'])} "

@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.question_kinds import SINGLE, kind_of
 from clevrhope.dataset.suite_questions import DIGITS
-from clevrhope.errors import ClevrhopeError, PredictionsError
+from clevrhope.errors import ClevrhopeError, PredictionsError, shown
 from clevrhope.metrics.answer_key import AnswerKey, has_to_be_answered
 from clevrhope.metrics.predictions import first_row, read_predictions
 from clevrhope.metrics.rows import Block, Indices, Target
@@ -295,14 +296,33 @@ def collect(
     collector = Collector(key, hops, suite=suite)
     files = list(files)
     with (progress or Silent()).stage("Reading predictions", total=0, unit="predictions") as advance:
+        rows = {file: first_row(file) for file in files}
+        _check_one_condition(rows)
         for file in files:
-            key.check_asked_of(file, first_row(file).get("asked_of"))
+            key.check_asked_of(file, rows[file].get("asked_of"))
             _add_all(read_predictions(file), collector, advance)
     if key.kind.of_sets:  # a file covers the HOPs of its model alone, not all HOPs of the folder
         about = {target.hop for target in collector.given}
         collector.hops = tuple(hop for hop in key.splits if hop in (hops or about))
     collector.finish(partial=partial, what=", ".join(map(str, files)))
     return collector
+
+
+def _check_one_condition(rows: Mapping[Path, Mapping[str, Any]]) -> None:
+    """Checks that files that answer requests have the same instruction and the same form of images.
+
+    Raises:
+        PredictionsError: two of the files, whose first rows are given, do not.
+    """
+    asked = {file: row for file, row in rows.items() if row.get("asked_of") is not None}
+    for key in ("instruction", "jpeg"):
+        found = {"none" if row.get(key) is None else shown(row[key]): file for file, row in asked.items()}
+        if len(found) > 1:
+            (one, first), (other, second), *_ = found.items()
+            raise PredictionsError(
+                f"{second}: {key} is {other}, but {one} in {first}; accuracies with different "
+                "ones are not comparable, so score these files by themselves"
+            )
 
 
 def collect_with_suites(

@@ -107,7 +107,7 @@ def _batch_lines(requests: Path, model: str, max_tokens: int, jpeg: int | None) 
         content: list[Any] = [{"type": "image_url", "image_url": {"url": urls[image]}} for image in images]
         content.append({"type": "text", "text": row["prompt"]})
         line = {
-            "custom_id": custom_id(str(row["id"])),
+            "custom_id": custom_id(str(row["id"]), row.get("instruction", "")),
             "method": "POST",
             "url": "/v1/chat/completions",
             "body": {

@@ -73,7 +73,7 @@ REQUEST = Fields(
     },
 )
 """The keys of a request that are read again."""
-_COPIED = ("hop", "split", "suite", "suite_sha256", "asked_of", "question_index", "instruction")
+_COPIED = ("hop", "split", "suite", "suite_sha256", "asked_of", "question_index", "instruction", "jpeg")
 """The columns of a request that its prediction has, too."""
 
 
@@ -81,12 +81,13 @@ class ReplyCounts(NamedTuple):
     """What the replies to requests were."""
 
     counts: Mapping[str, int]
-    """Numbers of "replies", of those that are "unreadable", and of replies that are "missing"; of the first
-    two, how many answer questions for yes or no: "yes_no" and "unreadable_yes_no"; and of "samples"."""
+    """Numbers of "replies", of those that are "unreadable", and of requests that are "missing"; of the first
+    two, how many answer questions for yes or no: "yes_no" and "unreadable_yes_no"; of "samples"; and of
+    replies that were "cut_off" at the most tokens, or "left_out" since other requests have fewer."""
     unreadable: Sequence[str]
     """The ids of the replies that could not be read."""
     missing: Sequence[str]
-    """The ids of the requests without a reply, or with fewer than others."""
+    """The ids of the requests without a reply."""
     failed: Sequence[str] = ()
     """What is known of the requests that failed: file, line, id and error."""
     agreement: Agreement | None = None
@@ -129,9 +130,11 @@ def write_requests(
         progress: shows the splits; None shows nothing.
 
     Raises:
-        ConfigError: there is no such HOP, split or suite, or no question is on a level.
+        ConfigError: there is no such HOP, split or suite, no question is on a level, or the limit is below 1.
         DatasetError: the folder is not a dataset, or its images are not rendered.
     """
+    if isinstance(limit, int) and limit < 1:
+        raise ConfigError(f"limit is {limit}; expected at least 1 question of each split")
     layout = Layout(Path(folder))
     chosen = chosen_splits(layout, hops, splits, suite)
     label = None if instruction is None else instruction.label
@@ -176,7 +179,7 @@ def _requests(
     `draw` is the limit, levels and seed of `write_requests`.
     """
     limit, levels, seed = draw
-    missing = {*levels}
+    levels_there: set[int] = set()
     manifest = existing_manifest(layout.manifest)
     attributes, asked_of = manifest.world["attributes"], manifest.digest
     for hop, split in chosen:
@@ -198,7 +201,7 @@ def _requests(
             if levels:
                 of_questions = read_levels(layout, table)
                 kept = np.flatnonzero(np.isin(of_questions, levels))
-                missing -= {*of_questions.tolist()}
+                levels_there |= {*of_questions.tolist()}
             drawn = kept[drawn_in_turn(tests[kept], first_images[kept], most, seed=seed)]
             indices = table.image_idxs[drawn]
             path_of = _image_paths(layout, table, indices[indices >= 0], out)
@@ -227,8 +230,11 @@ def _requests(
                         "question_index": int(rows[k]),
                     }
         advance(1)
-    if missing:
-        raise ConfigError(f"{layout.root}: no question of these test sets is on level {min(missing)}")
+    if missing := {*levels} - levels_there:
+        raise ConfigError(
+            f"{layout.root}: no question of these splits is on level {min(missing)}; there are: "
+            f"{', '.join(map(str, sorted(levels_there)))}"
+        )
 
 
 def asked_answers(
@@ -347,19 +353,21 @@ def write_answers(
     digest = dataset and dataset.manifest.digest
     by_id = {str(row["id"]): row for row in read_requests(requests)}
     replies = [replies] if isinstance(replies, Path) else replies
-    given = read_replies(replies, requests, by_id, partial=partial)
+    _check_one_condition(requests, by_id)
+    instructions = {name: str(row.get("instruction", "")) for name, row in by_id.items()}
+    given = read_replies(replies, requests, instructions, partial=partial)
     n_samples = len(given.samples)
     if n_samples > 1 and run is not None:
         raise ConfigError(
-            f"{replies[0]}: there are up to {n_samples} replies to a request, which become runs 1 to "
+            f"{replies[0]}: there are {n_samples} replies to each request, which become runs 1 to "
             f"{n_samples}; leave out --run"
         )
-    missing = [name for texts in given.samples for name in by_id if name not in texts]
-    if missing and not (partial and any(given.samples)):
-        lack = "a reply" if n_samples == 1 else f"one of {n_samples} replies"
+    missing = [name for name in by_id if name not in given.samples[0]]
+    if missing and not (partial and given.samples[0]):
+        remedy = "give an empty reply where there was none, or " if n_samples == 1 else "give "
         raise PredictionsError(
-            f"{replies[0]}: {len({*missing}):,} of {len(by_id):,} requests lack {lack}: {shown(missing[0])}; "
-            "give an empty reply where there was none, or --partial to leave these out"
+            f"{replies[0]}: {len(missing):,} of {len(by_id):,} requests lack a reply: {shown(missing[0])}; "
+            f"{remedy}--partial to leave these out"
         )
     named = model or given.model or ("people" if given.agreement else replies[0].stem)
     about: dict[str, Any] = {"model": named, **({"note": note} if note else {})}
@@ -395,7 +403,23 @@ def write_answers(
     n = write_predictions(out, rows(), inputs=(*replies, requests))
     counts = {"replies": n, "unreadable": len(unreadable), "missing": len(missing), "samples": n_samples}
     counts |= {"yes_no": len(of_yes_no), "unreadable_yes_no": of_yes_no.count(False)}
+    counts |= {"cut_off": given.n_cut, "left_out": given.n_left_out}
     return ReplyCounts(counts, unreadable, missing, given.failed, given.agreement)
+
+
+def _check_one_condition(requests: Path, by_id: Mapping[str, Mapping[str, Any]]) -> None:
+    """Checks that all requests have the same instruction and the same form of images.
+
+    Raises:
+        PredictionsError: they do not.
+    """
+    for key in ("instruction", "jpeg"):
+        found = dict.fromkeys(str(row.get(key, "none")) for row in by_id.values())
+        if len(found) > 1:
+            raise PredictionsError(
+                f"{requests}: requests with {key} {' and '.join(found)}, whose accuracies are not "
+                "comparable; give each kind of requests and their replies by themselves"
+            )
 
 
 def read_requests(path: Path) -> Iterator[dict[str, Any]]:

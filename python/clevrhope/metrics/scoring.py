@@ -23,7 +23,7 @@ from clevrhope.metrics.collector import (
     train_sizes,
 )
 from clevrhope.metrics.measures import ACCURACY, MINIMAL_GROUPS
-from clevrhope.metrics.predictions import read_origin
+from clevrhope.metrics.predictions import first_row
 from clevrhope.metrics.results import Condition, Model, Part, Results, Scored, Scores, SplitScores, Unread
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.shares import Figure, GroupFigures, score_flags
@@ -339,8 +339,17 @@ def files_of(predictions: Path | str | Sequence[Path | str]) -> list[Path]:
 
 
 def notes_of(files: Iterable[Path], *, suite: str | None = None) -> tuple[str, ...]:
-    """The distinct notes of files, or of their rows about a suite."""
-    return tuple(dict.fromkeys(note for file in files if (note := read_origin(file, suite=suite).note)))
+    """The distinct notes of files, or of their rows about a suite, with what the model was asked."""
+    notes: dict[str, None] = {}
+    for file in files:
+        row = first_row(file, suite=suite)
+        if row.get("note"):
+            notes[str(row["note"])] = None
+        if row.get("instruction"):
+            notes[f"asked with the instruction {row['instruction']}"] = None
+        if row.get("jpeg"):
+            notes[f"about images as JPEG of quality {row['jpeg']}"] = None
+    return tuple(notes)
 
 
 def check_draws(bootstrap: int, seed: int) -> None:
