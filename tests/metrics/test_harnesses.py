@@ -148,7 +148,9 @@ def by_inspect(of_inspect: dict[str, Any]) -> Numbers:
     found = {name.removeprefix(f"{HOP}/"): each for name, each in metrics.items() if "stderr" not in name}
     for task in ("hope", "covr"):
         of_replies = of_inspect[task]["metrics"]["unread"].items()
-        found |= {f"{name.removeprefix(f'{HOP}/')}_unread": each for name, each in of_replies if name != "all"}
+        found |= {
+            f"{name.removeprefix(f'{HOP}/')}_unread": each for name, each in of_replies if name != "all"
+        }
     return found
 
 
