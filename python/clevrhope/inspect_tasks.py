@@ -34,6 +34,7 @@ from inspect_ai.solver import TaskState
 from clevrhope.errors import ClevrhopeError, PredictionsError
 from clevrhope.replies import ReplyReader
 from clevrhope.replies.instructions import Instruction, find_instruction
+from clevrhope.runtime.settings import check_whole
 
 if TYPE_CHECKING:
     from clevrhope.metrics.answer_key import AnswerKey
@@ -115,9 +116,11 @@ def _task(
     from clevrhope.dataset.folder import Folder
     from clevrhope.pipeline.importing import dataset_of
 
-    if limit is not None and seed is None:
-        raise TaskError("limit draws images: give a seed, too (-T seed=1)")
+    if (limit is None) != (seed is None):
+        raise TaskError("limit draws images by the seed: give both, or neither (-T limit=500 -T seed=1)")
     try:
+        if limit is not None:
+            check_whole("limit", limit, least=1)
         prompt = find_instruction(instruction)
         root = dataset_of(Path(dataset), print).resolve()
         rows = _requests(root, suite, hops=_names(hop), splits=_names(split), limit=limit, seed=seed or 0)

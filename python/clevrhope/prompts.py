@@ -9,10 +9,15 @@ from PIL import Image
 
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.loader import Split, load
+from clevrhope.dataset.question_kinds import NONCE, kind_of
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
+from clevrhope.errors import ConfigError
 from clevrhope.metrics.request_files import asked_answers
 from clevrhope.replies.instructions import find_instruction
 from clevrhope.training.stream import Stream, stream
+
+_OF_FOLDERS = ("limit", "levels")
+_NOT_OF_STREAMS = ("images", "text", "transform", "scenes", "suite", "steps", "passes")
 
 
 def prompts(
@@ -38,12 +43,22 @@ def prompts(
         split: such as "train".
         folder: a dataset with images; None for a stream, which renders them.
         instruction: the name or file of what follows each question.
-        choices: arguments of `clevrhope.load`, or without a folder of `clevrhope.stream`, such as `levels`.
+        choices: with a folder, `limit` and `levels` of `clevrhope.load`; without one, the arguments of
+            `clevrhope.stream` that choose questions and make images.
 
     Raises:
-        ClevrhopeError: as of `clevrhope.load` or `clevrhope.stream`; or there is no such instruction.
+        ClevrhopeError: as of `clevrhope.load` or `clevrhope.stream`; or there is no such instruction; or a
+            row cannot hold what is asked for.
     """
     prompt = find_instruction(instruction)
+    for name in choices:
+        if name in _NOT_OF_STREAMS or (folder is not None and name not in _OF_FOLDERS):
+            taken = f"with a folder they take {' and '.join(_OF_FOLDERS)}"
+            raise ConfigError(f"{name}: prompts do not take it; {taken}, and without one what makes a stream")
+    if kind_of(split) is NONCE:
+        raise ConfigError(
+            f"{split}: the images that teach its words would be missing from prompts; use clevrhope.load"
+        )
     items: Split | Stream
     attributes: Mapping[str, Sequence[str]] = {}
     if folder is None:

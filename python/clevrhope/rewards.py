@@ -60,8 +60,9 @@ class Scorer:
             properties = read_object(blender_assets() / "properties.json", "a properties file")
             attributes = {key.removesuffix("s"): list(values) for key, values in properties.items()}
             answers = chain(_ANSWERS, *attributes.values())
-        self._answers = frozenset(answers)
-        self._reader = ReplyReader(self._answers, attributes, colors=colors)
+        self.answers = frozenset(answers)
+        """All allowed answers."""
+        self._reader = ReplyReader(self.answers, attributes, colors=colors)
 
     def score(
         self, question: str, reply: str, answer: str, *, asked: Collection[str] = (), marked: bool = False
@@ -80,9 +81,9 @@ class Scorer:
         Raises:
             ConfigError: the right answer is not among the allowed ones.
         """
-        if answer not in self._answers:
+        if answer not in self.answers:
             raise ConfigError(
-                f"{shown(answer)} is not one of the {len(self._answers)} answers that this scorer knows; "
+                f"{shown(answer)} is not one of the {len(self.answers)} answers that this scorer knows; "
                 "give Scorer the answers and attributes of a world of your own"
             )
         marking = self._reader.read_marked(question, reply, asked=asked)

@@ -134,7 +134,7 @@ def test_floors_are_what_replies_earn(folder: Path, split: str) -> None:
         by_function = defaultdict(Counter)
         for function, answer in rows:
             by_function[function][answer] += 1
-        best = sum(max(counts.values()) for counts in by_function.values())
+        best = sum(max(counts.values()) - 1 for counts in by_function.values())
         n_answers = {"train": 28, "covr_train": 32}[split]
-        wanted = (answers["yes"], max(answers.values()), best, len(rows) / n_answers)
+        wanted = (answers["yes"], max(answers.values()) - 1, best, len(rows) / n_answers)
         assert found[level] == pytest.approx([each / len(rows) for each in wanted])

@@ -1,17 +1,21 @@
 """README.md of every export: its facts, its figures, and its script, which is run in the folder."""
 
 import contextlib
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from building import Cli, tree
+from building import Cli, build_demo, tree
 from PIL import Image
 from truth import HOP, Truth
 
+from clevrhope.errors import ConfigError
 from clevrhope.export import FORMATS, export
+from clevrhope.rewards import compute_score
+from clevrhope.runtime import assets
 
 pytestmark = [
     pytest.mark.usefixtures("offline"),
@@ -108,6 +112,23 @@ def test_rl(png_dataset: Path, truth: Truth, tmp_path: Path, monkeypatch: pytest
     found = run_script(tmp_path / "out")
     assert found["row"]["question"] == truth.questions("train")[0]["question"]
     assert found["reward"] == {"score": 1, "marked": 1}
+
+
+def test_rl_of_another_world_has_a_reward_that_knows_its_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    raw = json.loads((assets.blender_assets() / "properties.json").read_text())
+    raw["colors"]["orange"] = [250, 120, 10]
+    (tmp_path / "own.json").write_text(json.dumps(raw))
+    build_demo(tmp_path / "data", render=False, properties=tmp_path / "own.json")
+    export(tmp_path / "data", tmp_path / "out", format="rl", splits=["train"])
+    found = run_script(tmp_path / "out")
+    assert found["reward"]
+    row = next(row for row in found["rows"] if row["reward_model"]["ground_truth"] == "orange")
+    with pytest.raises(ConfigError):
+        compute_score("", "<answer>orange</answer>", "orange", row["extra_info"])
+    assert found["scorer"].score(row["question"], "<answer>orange</answer>", "orange", marked=True).correct
 
 
 def test_clevr(png_dataset: Path, truth: Truth, tmp_path: Path) -> None:

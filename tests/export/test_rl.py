@@ -135,7 +135,8 @@ def test_levels_and_floors(png_dataset: Path, tmp_path: Path) -> None:
     text = (tmp_path / "out" / "README.md").read_text("utf-8")
     for level in (2, 5):
         numbers = " | ".join(f"{number:.3f}" for number in of_levels[level])
-        assert f"| {HOP} train | {level} | {numbers} |" in text
+        n = np.sum(levels == level)
+        assert f"| {HOP} train | {level} | {n} | {numbers} |" in text
 
 
 def test_train_never_shows_or_names_the_pair_and_ood_asks_for_it(exported: Path, png_dataset: Path) -> None:

@@ -112,9 +112,9 @@ def by_score(folder: Path, tmp_path: Path, answered: Callable[..., Path] = answe
     (condition,) = score(folder, single, seed=1, bootstrap=0, partial=True).conditions
     several = answered(folder, tmp_path / "several", splits=["covr_test"])
     (of_sets,) = score_covr(folder, [several], seed=1, bootstrap=0, partial=True).conditions
-    shares = [each.unread.share for each in condition.splits.values() if each.unread]
     gaps = {f"{name}_gap": fraction(each.mean["gap"].value) for name, each in condition.gaps.items()}
-    unread = {"unread": fraction(sum(map(fraction, shares)) / len(shares) * 100)}
+    every = {**condition.splits, **of_sets.splits}
+    unread = {f"{name}_unread": fraction(each.unread.share) for name, each in every.items() if each.unread}
     return {**accuracies(condition), **accuracies(of_sets), **gaps, **unread}
 
 
@@ -146,7 +146,12 @@ def accuracies(condition: Condition) -> Numbers:
 def by_inspect(of_inspect: dict[str, Any]) -> Numbers:
     metrics = {**of_inspect["covr"]["metrics"]["correct"], **of_inspect["hope"]["metrics"]["correct"]}
     found = {name.removeprefix(f"{HOP}/"): each for name, each in metrics.items() if "stderr" not in name}
-    return {**found, "unread": of_inspect["hope"]["metrics"]["unread"]["all"]}
+    for task in ("hope", "covr"):
+        of_replies = of_inspect[task]["metrics"]["unread"].items()
+        found |= {
+            f"{name.removeprefix(f'{HOP}/')}_unread": each for name, each in of_replies if name != "all"
+        }
+    return found
 
 
 def by_lmms_eval(folder: Path, tmp_path: Path) -> Numbers:
@@ -157,7 +162,7 @@ def by_lmms_eval(folder: Path, tmp_path: Path) -> Numbers:
     single, several = Task(out, HOP), Task(out, f"{HOP}.covr")
     of_sets = several.metrics(reply_to, several.docs)
     found = single.metrics(reply_to, [doc for doc in single.docs if doc["id"] in drawn])
-    return {**found, "covr_test": of_sets["covr_test"]}
+    return {**found, **{name: of_sets[name] for name in ("covr_test", "covr_test_unread")}}
 
 
 class Task:
@@ -200,8 +205,9 @@ def test_each_way_gives_the_numbers_of_score(
     folder: Path, tmp_path: Path, of_inspect: dict[str, Any]
 ) -> None:
     known = by_score(folder, tmp_path)
-    assert known.keys() == {*SPLITS, "covr_test", "complex_gap", "minimal_gap", "unread"}
-    assert 0 < known["unread"] < 1
+    unread = {f"{name}_unread" for name in (*SPLITS, "covr_test")}
+    assert known.keys() == {*SPLITS, "covr_test", "complex_gap", "minimal_gap", *unread}
+    assert len({known[name] for name in unread}) > 1
     ways = {
         "inspect": by_inspect(of_inspect),
         "lmms-eval": by_lmms_eval(folder, tmp_path),
@@ -294,8 +300,9 @@ def test_a_part_is_drawn_with_a_seed(folder: Path) -> None:
     task = hope(str(folder), split="complex_iid,complex_ood", limit=5, seed=1)
     splits = [(each.metadata or {})["split"] for each in task.dataset]
     assert splits == ["complex_iid"] * 5 + ["complex_ood"] * 5
-    with refused(ClevrhopeError):
-        hope(str(folder), limit=5)
+    for wrong in ({"limit": 5}, {"seed": 1}, {"limit": -3, "seed": 1}, {"limit": 0, "seed": 1}):
+        with refused(ClevrhopeError):
+            hope(str(folder), **wrong)
     with refused(ClevrhopeError):
         hope(str(folder), hop="rubber_cylinder", split="complex_odd")
     with refused(ClevrhopeError):
@@ -333,10 +340,10 @@ def test_a_task_of_lmms_eval_has_its_keys_and_images(tasks: Path) -> None:
 
 def test_errors_are_clustered_and_gaps_have_none(folder: Path, tasks: Path) -> None:
     task = Task(tasks, HOP)
-    assert [each["metric"] for each in task.config["metric_list"]] == ["complex_iid", "unread"]
+    assert [each["metric"] for each in task.config["metric_list"]] == ["complex_iid", "complex_iid_unread"]
     items = task.items(reply_to, task.docs)
     cluster, value = task.config["cluster_key"], task.config["score_key"]
-    for name in ("complex_iid", "unread"):
+    for name in ("complex_iid", "complex_iid_unread"):
         assert len(items[name]) == SIZES["complex_iid"]
         assert all(item[value] in (0, 1) for item in items[name])
         assert len({item[cluster] for item in items[name]}) == 4

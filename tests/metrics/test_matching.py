@@ -202,7 +202,7 @@ def test_files_of_all_forms_say_the_same(folder: Path, tmp_path: Path, cli: Cli)
         {"hop": HOP, "split": "matching_iid", "group": k, "similarities": rows.tolist()}
         for k, rows in reversed([*enumerate(own)])
     ]
-    (tmp_path / "b.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    (tmp_path / "b.jsonl").write_text("".join(f"{json.dumps(line)}\n\n" for line in lines))
     said = [
         json.loads(cli("score", folder, tmp_path / name, "--seed", 1, "--json").out)
         for name in ("a.npz", "matching_iid.npy", "b.jsonl")
@@ -213,7 +213,8 @@ def test_files_of_all_forms_say_the_same(folder: Path, tmp_path: Path, cli: Cli)
     assert text.splitlines()[0].split() == [HOP, "matching_iid", "by", "chance"]
     assert text.splitlines()[4].split()[0] == "group"
     assert text.splitlines()[4].split()[-1] == "16.7"
-    assert "has captions" in cli("score", folder, tmp_path / "a.npz", "--suite", "rad", code=2).err
+    for option in (("--suite", "rad"), ("--covr-split", "has-quant")):
+        assert "has captions" in cli("score", folder, tmp_path / "a.npz", *option, code=2).err
 
 
 GOOD = np.zeros((G, 2, 2))

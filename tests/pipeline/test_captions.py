@@ -265,6 +265,7 @@ def test_what_has_no_captions(dataset: Path, made: Path, tmp_path: Path, cli: Cl
         "--hop none: captions are of held-out pairs"
         in cli("captions", dataset, "--hop", "none", "--out", tmp_path / "out", code=2).err
     )
+    assert "only audit and score take it" in cli("info", made, code=2).err
     assert "captions: it has captions already" in cli("captions", dataset, "--out", made, code=2).err
     (tmp_path / "other").mkdir()
     for name in ("README.md", "thesis.txt"):

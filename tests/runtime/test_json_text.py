@@ -1,6 +1,7 @@
 """JSON that anybody may have written: one sentence for what cannot be read; what is written is read back."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,14 @@ def test_what_is_within_the_limits_is_read_as_pythons_reader_reads_it() -> None:
 def test_a_mark_of_byte_order_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"a": 1}', encoding="utf-8-sig")
     assert read_json(tmp_path / "a.json") == {"a": 1}
+
+
+def test_a_key_that_is_twice_among_very_many_is_found_at_once() -> None:
+    text = json.dumps(dict.fromkeys(map(str, range(100_000)))).replace("}", ', "99999": 1}')
+    began = time.monotonic()
+    with refused(DatasetError):
+        parse_json(text, "many.json")
+    assert time.monotonic() - began < 10  # looking through all keys for each takes minutes
 
 
 def test_an_object_is_asked_for_and_something_else_is_there(tmp_path: Path) -> None:

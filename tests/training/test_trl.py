@@ -16,7 +16,9 @@ from tiny_vlm import write_tiny_vlm
 from truth import HOP
 
 from clevrhope import load, rewards
+from clevrhope.errors import ConfigError
 from clevrhope.prompts import prompts
+from wording import refused
 
 PAGE = Path(__file__).parents[2] / "docs/training_vlms.md"
 STEPS = (
@@ -59,6 +61,44 @@ def test_rows_of_sets_have_all_images_and_the_answers_they_offer(home: Path) -> 
         assert row["answer"] in row["asked"]
         reply = f"<answer>{row['answer']}</answer>"
         assert rewards.answer_reward([reply], [row["question"]], [row["answer"]], [row["asked"]]) == [1]
+
+
+@pytest.mark.parametrize(
+    ("split", "choices"),
+    [
+        ("complex_ood", {"folder": "out/small", "suite": "carets"}),
+        ("complex_ood", {"folder": "out/small", "size": (48, 32)}),
+        ("complex_ood", {"folder": "out/small", "images": False}),
+        ("complex_ood", {"size": (48, 32), "seed": 1, "text": True}),
+        ("complex_ood", {"size": (48, 32), "seed": 1, "transform": np.asarray}),
+        ("nonce_unseen", {"folder": "out/small"}),
+    ],
+)
+def test_rows_cannot_hold_everything(
+    home: Path, split: str, choices: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+    with refused(ConfigError):
+        next(prompts(HOP, split, **choices))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_another_dataset_in_the_same_place_gives_its_own_rows(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`datasets` keeps rows by the arguments of their generator."""
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    (code,) = (block for block in blocks if "import Dataset\n" in block and "GRPOTrainer" in block)
+    lines = [line for line in code.partition("settings =")[0].splitlines() if "trl" not in line]
+    build_demo(tmp_path / "out/small", images="h5", seed=6)
+    for folder in (home, tmp_path):
+        monkeypatch.chdir(folder)
+        names: dict[str, Any] = {}
+        exec(compile("\n".join(lines), "rows", "exec"), names)
+        wanted = [item["question_text"] for item in load("out/small", HOP, "train", text=True, images=False)]
+        assert names["rows"]["question"] == wanted
 
 
 @pytest.mark.slow

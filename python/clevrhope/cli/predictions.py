@@ -334,7 +334,7 @@ def score(
     }
     suite, predicates = choices["suite"], choices["predicates"]
     if is_captions(folder):
-        if suite is not None or choices["covr"] or partial or families or by is not None:
+        if suite is not None or choices["covr"] or predicates or partial or families or by is not None:
             raise click.UsageError(
                 f"{folder} has captions, which go with --hop, --bootstrap and --seed alone"
             )

@@ -63,6 +63,10 @@ def no_dataset(folder: Path, *, clevr: bool = False) -> WrongFolderError:
             f"{folder}: an experiment, not {what}; clevrhope report {folder / 'runs'} reads its results"
             + (f", and its datasets are {listed(its, most=MAX_NAMED)}" if its else "")
         )
+    if (folder / "captions.json").is_file():
+        return WrongFolderError(
+            f"{folder}: captions, not {what}; only audit and score take it, and it was made from a dataset"
+        )
     if is_published(folder):
         return WrongFolderError(
             f"{folder}: published files, not {what}; import them first: clevrhope import {folder} --out DIR"

@@ -20,7 +20,11 @@ from clevrhope.errors import ConfigError, DatasetError, SceneError
 
 
 class Floor(NamedTuple):
-    """The mean reward, from 0 to 1, of marked answers that need no image."""
+    """The mean reward, from 0 to 1, of marked answers that need no image.
+
+    The most frequent answer is found on the questions that it is measured on. So that few questions do not
+    give it away, one question that has it counts as the one that shows it, and is not rewarded.
+    """
 
     yes: float
     """Of always yes."""
@@ -132,8 +136,8 @@ def floors(table: QuestionTable, levels: Ints) -> dict[int, Floor]:
         np.add.at(counts, (of_group, answers), 1)
         found[level] = Floor(
             yes=float(np.mean(answers == names.index("yes"))) if "yes" in names else 0.0,
-            most_frequent=float(counts.sum(axis=0).max() / len(answers)),
-            by_function=float(counts.max(axis=1).sum() / len(answers)),
+            most_frequent=float((counts.sum(axis=0).max() - 1) / len(answers)),
+            by_function=float((counts.max(axis=1) - 1).sum() / len(answers)),
             random=1 / n_allowed,
         )
     return found

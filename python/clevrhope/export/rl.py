@@ -17,6 +17,7 @@ from clevrhope.export.parquet import write_tables
 from clevrhope.export.readme import write_readme
 from clevrhope.export.source import ExportSource, Sample, SampleQuestion, SplitSource
 from clevrhope.metrics.request_files import asked_answers
+from clevrhope.rewards import Scorer
 from clevrhope.runtime.progress import Advance
 
 if TYPE_CHECKING:
@@ -33,7 +34,17 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
         (out / split.hop).mkdir(exist_ok=True)
         tables.append((split, floors(split.reader, split.levels)))
         _write_split(source, *tables[-1], out / split.hop / split.split, advance)
-    write_readme(source, out, "rl", instruction=source.instruction, tables=tables)
+    answers = [*dict.fromkeys(answer for split in source.splits for answer in split.answer_names)]
+    write_readme(
+        source,
+        out,
+        "rl",
+        instruction=source.instruction,
+        tables=tables,
+        of_clevr=Scorer().answers >= {*answers},
+        answers=answers,
+        attributes=source.manifest.world["attributes"],
+    )
 
 
 def _write_split(

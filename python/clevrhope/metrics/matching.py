@@ -285,6 +285,8 @@ def _lines(path: Path, tables: Sequence[CaptionTable]) -> Iterator[tuple[str, np
         open_text(path, error=PredictionsError) as file,
     ):
         for number, line in numbered_lines(path, file):
+            if line.isspace():
+                continue
             row, where = parse_json(line, path, line=number, error=PredictionsError), f"{path}:{number}"
             check_form(row, _LINE, where, error=PredictionsError)
             table = _table_named(".".join(row[key] for key in ("hop", "split") if key in row), tables, path)

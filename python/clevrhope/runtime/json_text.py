@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -187,8 +188,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The object of keys and values, each of which is there once: readers differ in which one they take."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        keys = Counter(key for key, _ in pairs)
+        twice = next(key for key, n in keys.items() if n > 1)
         raise _LimitError(f"{shown(twice)} appears twice in one object")
     return found
 
