@@ -124,5 +124,5 @@ def test_runs_are_left_out_where_their_source_failed(tmp_path: Path, cli: Cli) -
     made = cli("experiment", tmp_path / "tiny.toml", "--out", out, "--quiet", code=1)
     assert "Left out, as what they start from failed: 3 of 3 runs" in made.err
     assert sorted(each.name for each in (out / "runs").iterdir() if (each / "finished.json").exists()) == [
-        "question_only-rubber_cylinder-1k-1-without-has-count-has-attr-4"
+        "question_only-rubber_cylinder-1k-1-without-has-count-has-attr-0c1b2a-4"
     ]
