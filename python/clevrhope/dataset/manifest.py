@@ -82,7 +82,7 @@ class Manifest:
     covr: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     """HOP -> split of questions over several images -> pool, questions, images."""
     nonce: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
-    """The same for episodes with nonce words, and for these whether the types of words are told or found."""
+    """The same for episodes with nonce words, with `types`, "told" or "found"."""
     checked: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """HOP -> what has passed the check for leaks since its questions last changed."""
     shard: Mapping[str, Any] | None = None

@@ -50,7 +50,7 @@ Used = Mapping[tuple[str, str], tuple[str, Ints]]
 
 
 def wanted_nonce(n: int, types: str | None, manifest: Manifest) -> tuple[int, str]:
-    """The number of episodes that a folder will have, and whether the types of words are told or found.
+    """The number of episodes that a folder will have, and its `types`, "told" or "found".
 
     Raises:
         ConfigError: the number is out of range, or the folder has the other kind.
@@ -70,7 +70,7 @@ class NonceEngine:
     """The first episodes of a folder's stream, their scenes and their questions."""
 
     def __init__(self, engine: Engine, n: int, types: str) -> None:
-        """Makes n episodes; `types` says whether the types of words are told or found.
+        """Makes n episodes; `types` is "told" or "found".
 
         Raises:
             SplitError: the world's values allow no episodes, or a constraint cannot be met.

@@ -11,7 +11,7 @@ SCENES, OBJECTS = "nonce_scenes", "nonce_objects"
 """The pool of query scenes, and that of the support's one-object scenes."""
 
 FOUND, TOLD = "found", "told"
-"""Whether a reader has to find out which attribute a word is about, or is told."""
+"""How a reader learns which attribute a word names: from the images, or from the episode's instructions."""
 
 
 def is_nonce(split: str) -> bool:
