@@ -26,6 +26,7 @@ from clevrhope.audit.steps import check_steps, faults_of
 from clevrhope.export import export
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.programs import TracedStep
+from clevrhope.runtime import assets
 from clevrhope.scenes import read_world
 
 __all__ = ["cli"]
@@ -305,6 +306,27 @@ def test_an_export_is_checked(folder: Path, splits: list[str], tmp_path: Path) -
     found = check_steps(path)
     assert 0 < n_changed <= len(found)
     assert all(": " in fault and "row " in fault for fault in found)
+
+
+def test_sentences_about_a_world_of_ones_own_are_so(tmp_path: Path) -> None:
+    """Its shapes and sizes have other names, and there are more colors."""
+    import pyarrow.parquet as pq
+
+    own = json.loads((assets.blender_assets() / "properties.json").read_text())
+    own["colors"] |= {"orange": [250, 120, 10], "olive": [110, 120, 20]}
+    own["shapes"] = {
+        {"cube": "block", "sphere": "ball"}.get(name, name): mesh for name, mesh in own["shapes"].items()
+    }
+    own["sizes"] = {{"large": "huge"}.get(name, name): size for name, size in own["sizes"].items()}
+    (tmp_path / "own.json").write_text(json.dumps(own))
+    sizes = {"train": 200, "complex_ood": 100}
+    build_demo(tmp_path / "data", render=False, properties=tmp_path / "own.json", sizes=sizes)
+    export(tmp_path / "data", tmp_path / "out", format="parquet", splits=["train", "complex_ood"], steps=True)
+    paths = sorted((tmp_path / "out").glob(f"{HOP}*/*.parquet"))
+    said = " ".join(text for path in paths for text in pq.read_table(path)["steps"].to_pylist())
+    assert all(f" {word}" in said for word in ("orange", "olive", "block", "ball", "huge"))
+    assert not re.search("cube|sphere|large", said)
+    assert [fault for path in paths for fault in check_steps(path)] == []
 
 
 def test_steps_are_loaded_in_other_processes_and_shown(folder: Path, cli: Cli) -> None:

@@ -103,6 +103,8 @@ def test_requests_of_some_levels(folder: Path, tmp_path: Path, cli: Cli) -> None
         assert level_of(item) in (4, 5)
     with refused(ConfigError):
         write_requests(folder, tmp_path / "none.jsonl", splits=["minimal_ood"], levels=[5], seed=1)
+    with refused(ConfigError):
+        write_requests(folder, tmp_path / "none.jsonl", suite="carets", levels=[1], seed=1)
     assert not (tmp_path / "none.jsonl").exists()
 
 

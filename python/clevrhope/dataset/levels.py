@@ -93,6 +93,12 @@ def read_levels(layout: Layout, table: QuestionTable) -> Ints:
     return levels_of(table, in_scene[table.image_idxs].reshape(len(table), -1).sum(axis=1))
 
 
+def check_levels(levels: Sequence[int], suite: str | None) -> None:
+    """Raises ConfigError for levels of a suite, whose pairs would lose one of their two questions."""
+    if suite is not None and levels:
+        raise ConfigError(f"levels: the pairs of {suite} have none; leave out suite or levels")
+
+
 def rows_on(levels: Ints, chosen: Sequence[int], place: str) -> list[int]:
     """The rows of the questions on the chosen levels, in order.
 

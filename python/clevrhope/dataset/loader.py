@@ -20,7 +20,7 @@ from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import Images, ImageSource, find_images
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.levels import read_levels, rows_on
+from clevrhope.dataset.levels import check_levels, read_levels, rows_on
 from clevrhope.dataset.nonce_text import statements_of
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
 from clevrhope.dataset.question_kinds import ABSENT, NONCE, PAIRS, kind_of
@@ -345,8 +345,7 @@ def load(
     """
     layout = Layout(Path(folder))
     hop = find_hop(layout, hop)
-    if suite is not None and levels:
-        raise ConfigError(f"levels: the pairs of {suite} have none; leave out suite or levels")
+    check_levels(levels, suite)
     if suite is None:
         if kind_of(split).of_sets and passes:
             raise ConfigError(

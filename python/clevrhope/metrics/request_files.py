@@ -28,7 +28,7 @@ from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout, image_filename
-from clevrhope.dataset.levels import read_levels
+from clevrhope.dataset.levels import check_levels, read_levels
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import QuestionTable, open_split
@@ -121,7 +121,7 @@ def write_requests(
         suite: a suite of paired tests; requests are then about the questions that it made on its splits.
         limit: maximum number of questions from each split, or from each (HOP, split), about drawn images; for
             a suite, its tests take turns.
-        levels: only questions on these levels of difficulty, 1 to 5; all if empty.
+        levels: only questions on these levels of difficulty, 1 to 5; all if empty. Suites have none.
         seed: seed for drawing images. The questions of a smaller limit are a subset of those of a larger one.
         form: what is made of the requests: for "html", a page for people, all have `asked` and none `prompt`;
             for "vlmeval", a table, all have `right_answer`.
@@ -130,11 +130,13 @@ def write_requests(
         progress: shows the splits; None shows nothing.
 
     Raises:
-        ConfigError: there is no such HOP, split or suite, no question is on a level, or the limit is below 1.
+        ConfigError: there is no such HOP, split or suite, no question is on a level, levels of a suite were
+            given, or the limit is below 1.
         DatasetError: the folder is not a dataset, or its images are not rendered.
     """
     if isinstance(limit, int) and limit < 1:
         raise ConfigError(f"limit is {limit}; expected at least 1 question of each split")
+    check_levels(levels, suite)
     layout = Layout(Path(folder))
     chosen = chosen_splits(layout, hops, splits, suite)
     label = None if instruction is None else instruction.label
