@@ -166,10 +166,10 @@ def table(runs: Sequence[Run]) -> Iterator[str]:
         yield f"| {' | '.join(_text(value) for value in asdict(run).values())} |"
 
 
-def _text(value: object) -> str:
+def _text(value: object, *, digits: int = 1) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.1f}" if isinstance(value, float) else str(value)
+    return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
 
 
 @click.command()
@@ -181,7 +181,7 @@ def main(out: Path) -> None:
     with (out / "report" / "runs.csv").open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(asdict(runs[0]))
-        rows.writerows([_text(value) for value in asdict(run).values()] for run in runs)
+        rows.writerows([_text(value, digits=3) for value in asdict(run).values()] for run in runs)
 
 
 if __name__ == "__main__":

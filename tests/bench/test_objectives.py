@@ -3,7 +3,7 @@
 import csv
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -11,7 +11,10 @@ pytest.importorskip("scipy", reason="scipy is not installed: pip install clevrho
 
 from click.testing import CliRunner
 
-from benchmarks.objectives import differences, main, read_runs
+from benchmarks.objectives import FIGURES, Run, differences, main, read_runs
+from clevrhope.metrics.slopes import MeanSlope, mean_slope
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 OOD = {"labels": {1: 70.0, 2: 60.0, 3: 50.0}, "rewards": {1: 74.0, 2: 66.0, 3: 51.0}, "question_only": 40.0}
 """Accuracy on complex_ood by what was learned from and palette; 20 more with 16 combinations."""
@@ -98,4 +101,52 @@ def test_the_command_prints_the_comparison_and_writes_every_run(out: Path) -> No
     with (out / "report/runs.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 18
-    assert rows[0]["ood"] == "70.0"
+    assert rows[0]["ood"] == "70.000"
+
+
+def test_the_published_tables_are_those_of_the_published_runs() -> None:
+    """Each row of docs/results.md is computed anew from docs/results_rewards.csv."""
+    page = (DOCS / "results.md").read_text("utf-8").partition("## From rewards or from labels?")[2]
+    with (DOCS / "results_rewards.csv").open(newline="", encoding="utf-8") as file:
+        runs = [_run(row) for row in csv.DictReader(file)]
+    of = {(run.combinations, run.palette, run.learned_from): run for run in runs}
+    assert len(of) == 48
+    for combinations in (4, 16):
+        figures = [mean_slope(differences(runs, combinations, name)) for name in FIGURES]
+        cells = [
+            _signed(mean, 0 if name == "updates" else 1) for name, mean in zip(FIGURES, figures, strict=True)
+        ]
+        cells[0] += f" | {figures[0].p_value:.3f} | {figures[0].detectable:.1f}"
+        assert f"\n| {combinations} | 8 | {' | '.join(cells)} |\n" in page
+        for palette in range(1, 9):
+            labels, rewards, alone = (
+                of[combinations, palette, kind] for kind in ("labels", "rewards", "question_only")
+            )
+            row = " | ".join(
+                (
+                    *(f"{_accuracies(run)} ({run.updates:,})" for run in (labels, rewards)),
+                    _accuracies(alone),
+                    _minus(f"{rewards.ood - labels.ood:+.1f}"),
+                )
+            )
+            assert f"\n| {combinations} | {palette} | {row} |\n" in page
+
+
+def _run(row: dict[str, str]) -> Run:
+    flags: dict[str, Any] = {"yes": True, "no": False}
+    texts = {name: flags.get(text, text) for name, text in row.items()}
+    numbers = {name: kind for name, kind in get_type_hints(Run).items() if kind in (int, float)}
+    return Run(**texts | {name: kind(row[name]) for name, kind in numbers.items()})
+
+
+def _accuracies(run: Run) -> str:
+    return ", ".join(f"{value:.1f}" for value in (run.val_iid, run.iid, run.ood))
+
+
+def _signed(mean: MeanSlope, digits: int) -> str:
+    low, high = mean.interval.low, mean.interval.high
+    return _minus(f"{mean.value:+,.{digits}f} [{low:+,.{digits}f}, {high:+,.{digits}f}]")
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "\N{MINUS SIGN}")
