@@ -1,3 +1,4 @@
+# make first   all set-up but Blender's, then an experiment: a model that learns, and loses on a pair that it never saw
 # make demo   all set-up, then the main job with real rendering, into out/demo
 # make test   all set-up, then the quick tests of Rust and Python: does it work on this machine?
 # make check   what only those who change the code need: linters, types, stubs, benchmarks that compile
@@ -8,6 +9,8 @@
 # make sdist   the source distribution, into dist
 # make fuzz   2,000 spoilt files, each read by a command that has to answer with a sentence
 # make bench   how fast questions, programs, scenes and images are made here, in a minute
+# make man   the man page, out/man/man1/clevrhope.1
+# make urls   README's links and the project's URLs, from the setting url of pyproject.toml
 # make docs   the documentation site, into out/site; a broken link or reference is an error
 # make test-paper   all 29 pairs' text at the paper's and COVR's sizes, checked and timed
 #
@@ -16,7 +19,7 @@
 .DELETE_ON_ERROR:
 # Each recipe keeps all cores busy, and two must not install into one environment.
 .NOTPARALLEL:
-.PHONY: demo bench docs test check test-slow test-avx2 test-numpy1 test-wheel wheel sdist fuzz test-paper \
+.PHONY: first demo bench docs man urls test check test-slow test-avx2 test-numpy1 test-wheel wheel sdist fuzz test-paper \
   check-rust check-python test-rust requirements clean
 .DEFAULT_GOAL := test
 
@@ -35,13 +38,16 @@ export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.toml)
 
+first: $(VENV)/train.stamp
+	$(BIN)/clevrhope experiment first
+
 # Half as many images as the preset has still show every split.
 demo: $(VENV)/render.stamp
 	@mkdir -p out
 	@printf '[sizes]\ntrain = 72\nval_iid = 18\ncomplex_iid = 36\ncomplex_ood = 6\nminimal_places = 2\n' > out/demo.toml
 	$(BIN)/clevrhope build --hop rubber_cylinder --preset demo --config out/demo.toml --seed 3 --samples 8 --out out/demo
 	@echo "Made: a train set without rubber cylinders and test sets with and without them. Open out/demo/index.html to see"
-	@echo "them. Next: '. $(VENV)/bin/activate', and the section Use of README.md."
+	@echo "them. Next: '. $(VENV)/bin/activate', and the table of readers in README.md."
 
 test: $(VENV)/dev.stamp test-rust
 	$(PYTEST)
@@ -79,6 +85,13 @@ test-avx2: $(VENV)/dev.stamp
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
+
+man: $(VENV)/docs.stamp
+	@mkdir -p out/man/man1
+	$(BIN)/python -m clevrhope.cli.manual > out/man/man1/clevrhope.1
+
+urls: $(VENV)/python.stamp
+	$(BIN)/python docs/urls.py
 
 docs: $(VENV)/docs.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -151,6 +164,9 @@ define install
 	@$(MATURIN) --quiet
 	@touch $@
 endef
+
+$(VENV)/train.stamp: $(VENV)/python.stamp $(SOURCES)
+	$(call install,train plots browse,8)
 
 $(VENV)/render.stamp: $(VENV)/python.stamp $(SOURCES)
 	$(call install,render,3)

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import gallery
 from concepts import diversity, mention, pools
-from measures import confounds, gap, palette
+from measures import confounds, gap, palette, result
 from overview import overview
 from PIL import Image
 from style import save
 
 FIGURES: dict[str, Callable[[Path], Image.Image]] = {
     "overview": overview,
+    "result": result,
     "pools": pools,
     "mention": mention,
     "diversity": diversity,

@@ -19,6 +19,7 @@ import data
 from clevrhope import _core
 from clevrhope.scenes import read_world
 
+MODELS = ("object_transformer", "question_only")
 _OBJECTS = np.arange(3, 11)
 _LETTERS = NOTE * 0.72  # points, of 100 to the inch, as a chart counts letters
 Shares = npt.NDArray[np.float64]
@@ -81,6 +82,46 @@ def confounds(folder: Path) -> Image.Image:
         axes.set_ylim(0, 26)
     panels[0].set_ylabel("share of images, %")
     figure.subplots_adjust(left=0.075, right=0.975, top=0.86, bottom=0.16, wspace=0.08)
+    return drawn(figure)
+
+
+def result(folder: Path) -> Image.Image:
+    """Accuracy on the pair over the number of combinations: each palette, means, and the floor."""
+    figure = chart(WIDTH, 640)
+    axes = figure.subplots()
+    seen = (4, 8, 16)
+    # Each of the runs with more combinations also answered the questions of its palette's first four.
+    trained = ["", "cyan_cylinder-d8", "cyan_cylinder-d16"]
+    same = {model: [_accuracies(model, "complex_ood", 4, on) for on in trained] for model in MODELS}
+    own = [_accuracies(MODELS[0], "complex_iid", k) for k in seen]
+    axes.plot(seen, same[MODELS[0]], color=ORANGE, linewidth=1.5, alpha=0.35)
+    for runs, color, marker, words, above in (
+        (own, BLUE, "o", "on questions like\nthose of training", 14),
+        (same[MODELS[0]], ORANGE, "s", "on questions about the\npair that was never seen", -34),
+        (same[MODELS[1]], SOFT, "^", "on the same questions,\nwithout the image", -34),
+    ):
+        means = np.mean(runs, axis=1)
+        axes.plot(seen, means, color=color, marker=marker, markersize=12, linewidth=4)
+        for k, mean in zip(seen, means, strict=True):
+            place = {"xytext": (0, above), "textcoords": "offset points", "ha": "center", "weight": "bold"}
+            ground = {"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.8}
+            axes.annotate(f"{mean:.1f}", (k, mean), color=color, bbox=ground, **place)
+        axes.text(
+            17.2,
+            means[-1] + (4 if above > 0 else -6),
+            words,
+            color=color,
+            weight="bold",
+            va="center",
+            linespacing=1.3,
+        )
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(seen, map(str, seen))
+    axes.set_xlim(3.7, 26)
+    axes.set_ylim(0, 108)
+    axes.set_xlabel("combinations of color and shape that exist, the unseen pair among them", labelpad=10)
+    axes.set_ylabel("questions answered correctly, %")
+    figure.subplots_adjust(left=0.075, right=0.985, top=0.97, bottom=0.15)
     return drawn(figure)
 
 
@@ -148,15 +189,19 @@ def gap(folder: Path) -> Image.Image:
     return drawn(figure)
 
 
-def _accuracies(model: str, split: str, diversity: int) -> Shares:
-    """The per cent of right answers of each run of docs/results_hour.csv after its last update."""
+def _accuracies(model: str, split: str, diversity: int, trained_on: str = "") -> Shares:
+    """The per cent of right answers of each run of docs/results_hour.csv after its last update.
+
+    `trained_on` names another sub-dataset of its palette on which the run was trained.
+    """
     with (Path(__file__).parents[1] / "results_hour.csv").open() as file:
         return np.array(
             [
                 float(row["mean_percent"])
                 for row in csv.DictReader(file)
                 if (row["model"], row["metric"], row["split"]) == (model, "accuracy", split)
-                and (row["diversity"], row["checkpoint"], row["trained_on"]) == (str(diversity), "last", "")
+                and (row["diversity"], row["checkpoint"]) == (str(diversity), "last")
+                and row["trained_on"] == trained_on
             ]
         )
 

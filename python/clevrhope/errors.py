@@ -5,6 +5,7 @@ Each message is one sentence that names the file, the place in it, the value fou
 
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 
 MAX_SHOWN = 200
@@ -81,6 +82,27 @@ def listed(names: Sequence[object], *, most: int) -> str:
     """The first few names, separated by commas, and how many more there are."""
     named = ", ".join(map(str, names[:most]))
     return f"{named} and {len(names) - most:,} more" if len(names) > most else named
+
+
+def counted(n: int, noun: str) -> str:
+    """A number with its noun: "1 set", "2,000 sets"."""
+    return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
+_VOWEL = re.compile(
+    r"(?!uni(?![mn])|us[aeu]|ut[ei]|ubi|eu|ewe|one\b|once)[aeiou]|hour|hon(?:est|ou?r)|heir|[fhlmnrsx]-|8|11\b|18\b",
+    re.IGNORECASE,
+)
+
+
+def with_article(words: str) -> str:
+    """Words after "a" or "an", by the sound of the first: "an orange cube", "a uniform thing"."""
+    return f"{'an' if _VOWEL.match(words) else 'a'} {words}"
+
+
+def command_line(*words: object) -> str:
+    """A command of clevrhope as one would type it in a shell; words with spaces and the like are quoted."""
+    return shlex.join(["clevrhope", *map(str, words)])
 
 
 _HARMLESS = "\n\t\xa0\u200c\u200d\u202f\u3000"

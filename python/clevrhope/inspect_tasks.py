@@ -115,6 +115,7 @@ def _task(
 ) -> Task:
     from clevrhope.dataset.folder import Folder
     from clevrhope.pipeline.importing import dataset_of
+    from clevrhope.runtime.progress import LOG
 
     if (limit is None) != (seed is None):
         raise TaskError("limit draws images by the seed: give both, or neither (-T limit=500 -T seed=1)")
@@ -122,7 +123,7 @@ def _task(
         if limit is not None:
             check_whole("limit", limit, least=1)
         prompt = find_instruction(instruction)
-        root = dataset_of(Path(dataset), print).resolve()
+        root = dataset_of(Path(dataset), LOG.info).resolve()
         rows = _requests(root, suite, hops=_names(hop), splits=_names(split), limit=limit, seed=seed or 0)
         samples = [_sample(row, about, prompt) for row, about in zip(rows, _about(root, rows), strict=True)]
         of_world = Folder.open(root, finished=False).attributes

@@ -2,13 +2,16 @@
 
 import os
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from clevrhope.errors import command_line
 from clevrhope.runtime.terminal import say, say_json
 
 if TYPE_CHECKING:
@@ -35,8 +38,42 @@ def with_heading(heading: str | None, option: Callable[[Any], Any]) -> Callable[
     return add
 
 
+_GIVEN = "clevrhope.given"
+"""The key of a context under which a command keeps its arguments."""
+
+
+def repeated(more: Mapping[str, object], command: str | None = None) -> str:
+    """The command line that is running, as one would type it again, with these options if it lacks them.
+
+    `command` names another command with the same options.
+    """
+    context = click.get_current_context()
+    given = context.meta[_GIVEN]
+    names = {word.partition("=")[0] for word in given}
+    words = [word for option in more.items() if option[0] not in names for word in option]
+    return command_line(command or context.info_name, *given, *words)
+
+
+def read_examples() -> dict[str, list[str]]:
+    """Commands, such as "blender install" ("" for `clevrhope` itself), and the examples in their help."""
+    found: dict[str, list[str]] = tomllib.loads((files(__package__) / "examples.toml").read_text("utf-8"))
+    return found
+
+
+def _write_examples(context: click.Context, formatter: click.HelpFormatter) -> None:
+    examples = read_examples().get(context.command_path.partition(" ")[2], ())
+    if examples:
+        with formatter.section("Examples"):
+            for line in "\n".join(examples).splitlines():
+                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+
 class Command(click.Command):
-    """A command with headings in its help; see `with_heading`."""
+    """A command with headings and examples in its help; see `with_heading`."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the examples."""
+        _write_examples(ctx, formatter)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the options under their headings."""
@@ -58,6 +95,7 @@ class Command(click.Command):
         Raises:
             UsageError: there is one argument too many; the message says what the command takes.
         """
+        ctx.meta[_GIVEN] = tuple(args)  # click takes words from the list
         ctx.allow_extra_args = True  # so that we report the error
         rest = super().parse_args(ctx, args)
         if rest and not ctx.resilient_parsing:
@@ -77,6 +115,10 @@ class CommandGroup(click.Group):
         for commands in self.groups.values():
             for command in commands:
                 self.add_command(command)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the examples."""
+        _write_examples(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the commands under their headings."""

@@ -18,6 +18,7 @@ from clevrhope.cli.arguments import (
     quiet_option,
     read_names,
     rendering_options,
+    repeated,
     show_result,
     shown_progress,
 )
@@ -96,7 +97,8 @@ def plan(**choices: Any) -> None:
         return
     say("\n".join(plan_lines(made)))
     if choices["seed"] is None and request.seed is not None and request.edition is None:
-        say(f"The seed was drawn; to build this dataset: --seed {request.seed}")
+        again = repeated({"--seed": request.seed}, "build")
+        say(f"The seed was drawn; to build this dataset: {again}")
 
 
 @click.command(cls=Command, short_help="Lists the paper's 29 held-out pairs.")
@@ -185,7 +187,7 @@ def questions(scenes: Path, out: Path, seed: int | None, **choices: Any) -> None
     made = ask_about_scene_file(scenes, out, seed=drawn, progress=shown_progress(choices), **given)
     lines = text_lines(made)
     if seed is None:
-        lines.append(f"Seed {drawn} was drawn; to reproduce: --seed {drawn}")
+        lines.append(f"Seed {drawn} was drawn; to reproduce: {repeated({'--seed': drawn})}")
     show_result(choices, {**asdict(made), "file": str(made.file), "seed": drawn}, lines)
 
 
@@ -365,8 +367,10 @@ def _summary_lines(request: "Request", summary: "Summary") -> list[str]:
             f"{made}"
         )
     edition = request.edition
-    seed = "" if edition and edition.seed == summary.seed else f" --seed {summary.seed}"
-    lines.append(f"To reproduce:{f' --edition {edition.name}' if edition else ''}{seed}")
+    more: dict[str, object] = {"--edition": edition.name} if edition else {}
+    if edition is None or edition.seed != summary.seed:
+        more["--seed"] = summary.seed
+    lines.append(f"To reproduce: {repeated(more)}")
     lines.append(f"Overview:     {summary.contact_sheet}")
     for hop in summary.hops[:3]:
         lines.append(f"Datasheet:    {summary.folder / 'hops' / hop / 'DATASHEET.md'}")

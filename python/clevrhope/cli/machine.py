@@ -48,8 +48,9 @@ def blender() -> None:
         Python afterwards.  [default: this user's data folder, where clevrhope finds it]
     --python PATH: A Python 3.11.  [default: the first found]
     --quiet: Print nothing but errors.
+    --json -> as_json: Print one JSON object instead of text.
 """)
-def install(into: Path | None, python: Path | None, quiet: bool) -> None:
+def install(into: Path | None, python: Path | None, **choices: Any) -> None:
     """Makes an environment with Python 3.11 and Blender's module, about 1 GB, for rendering.
 
     An environment that is there already is kept.
@@ -63,13 +64,16 @@ def install(into: Path | None, python: Path | None, quiet: bool) -> None:
     )
 
     folder = (into or own_environment()).absolute()
-    found = install_blender(folder, python=python, say=lambda line: None if quiet else say(line))
-    if not quiet:
-        say(f"Blender {found.version} is in {folder}.")
-        if missing := missing_libraries(found.folder):
-            say(missing_message(missing))
-        if into is not None:
-            say(f"To use it: export {VARIABLE}={shlex.quote(str(found.python))}")
+    is_silent = choices["quiet"] or choices["as_json"]
+    found = install_blender(folder, python=python, say=lambda line: None if is_silent else say(line))
+    missing = missing_libraries(found.folder)
+    lines = [f"Blender {found.version} is in {folder}."]
+    if missing:
+        lines.append(missing_message(missing))
+    if into is not None:
+        lines.append(f"To use it: export {VARIABLE}={shlex.quote(str(found.python))}")
+    result = {"blender": found.version, "folder": str(folder), "python": str(found.python)}
+    show_result(choices, {**result, "missing_libraries": [*missing]}, lines)
 
 
 @click.command(cls=Command, short_help="Lists the devices that Blender can render on.")

@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from clevrhope.cli.arguments import DATASET, PATH, Command, options, read_names, show_result, shown_progress
-from clevrhope.errors import shown
+from clevrhope.cli.arguments import (
+    DATASET,
+    PATH,
+    Command,
+    options,
+    read_names,
+    repeated,
+    show_result,
+    shown_progress,
+)
+from clevrhope.errors import command_line, shown
 from clevrhope.runtime.terminal import say
 from clevrhope.runtime.toml import parse_toml
 
@@ -140,10 +149,8 @@ def train(**choices: Any) -> None:
 
     def tell(sentences: Sequence[str]) -> None:
         if drawn:
-            say(
-                f"Seed {request.seed} was drawn; to resume later: --seed {request.seed} --out {request.out}",
-                err=True,
-            )
+            again = repeated({"--seed": request.seed})
+            say(f"Seed {request.seed} was drawn; to resume later: {again}", err=True)
         for sentence in () if choices["quiet"] else sentences:
             say(sentence, err=True)
 
@@ -151,11 +158,11 @@ def train(**choices: Any) -> None:
     new = made.updates > made.resumed_at
     rate = f"{made.updates_a_second:,.1f} per second" if new else "none of them new"
     loss = f", loss {made.loss:.4f}" if made.loss is not None else ""
+    of_class = ["--model", request.model] if ":" in request.model else []
     lines = [
         f"{made.folder}: {made.updates:,} updates, {rate}{loss}",
         *([COLLAPSE.format(made.most_frequent)] if made.has_collapsed else []),
-        f"To evaluate it: clevrhope evaluate {made.folder}"
-        + (f" --model {request.model}" if ":" in request.model else ""),
+        f"To evaluate it: {command_line('evaluate', made.folder, *of_class)}",
     ]
     show_result(choices, {**asdict(made), "folder": str(made.folder), "seed": request.seed}, lines)
 
@@ -262,7 +269,7 @@ def _evaluate_zero_shot(weights: Path, choices: Mapping[str, Any]) -> None:
         f"{made.path}: {made.n_questions:,} answers, of which {share:.1f}% are none of this dataset and "
         f"count as wrong; {len(made.labels)} labels are answers here"
     )
-    lines.append(f"To score them: clevrhope score {choices['dataset']} {made.path}")
+    lines.append(f"To score them: {command_line('score', choices['dataset'], made.path)}")
     show_result(choices, {**asdict(made), "path": str(made.path)}, lines)
 
 

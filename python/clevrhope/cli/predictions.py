@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clevrhope.cli.arguments import DATASET, PATH, Command, options, read_names, show_result, shown_progress
+from clevrhope.cli.arguments import (
+    DATASET,
+    PATH,
+    Command,
+    options,
+    read_names,
+    repeated,
+    show_result,
+    shown_progress,
+)
+from clevrhope.errors import command_line, counted, shown
 from clevrhope.runtime.terminal import say, say_json
 
 if TYPE_CHECKING:
@@ -20,6 +30,8 @@ _QUIET = "--quiet: Show no progress."
 _JSON = "--json -> as_json: Print one JSON object instead of text."
 _MOST_FAILED = 10
 """The most requests that failed to be named in text."""
+_MOST_UNREADABLE = 3
+"""The most replies that cannot be read to be quoted."""
 
 
 @click.command(cls=Command, short_help="Writes the predictions of a simple baseline.")
@@ -32,8 +44,11 @@ _MOST_FAILED = 10
     {_SUITE}
     {_OUT}
     {_QUIET}
+    {_JSON}
 """)
-def baseline(folder: Path, kind: str, size: str | None, out: Path, quiet: bool, **choices: Any) -> None:
+def baseline(
+    folder: Path, kind: str, size: str | None, out: Path, quiet: bool, as_json: bool, **choices: Any
+) -> None:
     """Writes the predictions of a simple baseline, or of the symbolic oracle, on the test sets of DIR."""
     from clevrhope.dataset.contents import find_hop
     from clevrhope.dataset.folder import Folder
@@ -46,16 +61,19 @@ def baseline(folder: Path, kind: str, size: str | None, out: Path, quiet: bool, 
         out, run(folder, kind, size=n_train, progress=shown_progress({"quiet": quiet}), **choices)
     )
     opened = Folder.open(folder, finished=False)
-    only = "".join(f" --hop {find_hop(opened.layout, hop)}" for hop in choices["hops"])
-    say(f"{out}: {n:,} predictions of {kind}")
-    with_suite = f" --suite {choices['suite']}" if choices["suite"] else ""
-    say(f"To score them: clevrhope score {opened.title} {out}{only}{with_suite}")
+    options = [word for hop in choices["hops"] for word in ("--hop", find_hop(opened.layout, hop))]
+    options += ["--suite", choices["suite"]] if choices["suite"] else []
+    score = command_line("score", opened.title, out, *options)
+    lines = [f"{out}: {n:,} predictions of {kind}", f"To score them: {score}"]
+    result = {"predictions": str(out), "model": kind, "n": n, "next": score}
+    show_result({"as_json": as_json}, result, lines)
 
 
 @click.command(cls=Command, short_help="Writes requests for a model that only answers questions.")
 @click.argument("folder", metavar="DIR", type=DATASET)
 @options(f"""
     {_QUIET}
+    {_JSON}
 Which questions
     --split SPLIT... -> splits: Only this split, such as covr_test, or train with its right answers;
         repeatable.  [default: all test sets about one image]
@@ -93,6 +111,7 @@ def ask(
     max_tokens: int | None,
     jpeg: int | None,
     quiet: bool,
+    as_json: bool,
     **choices: Any,
 ) -> None:
     """Writes requests (image, question, possible answers) for a model that is not trained here.
@@ -125,7 +144,7 @@ def ask(
     drawn = secrets.randbelow(2**32) if seed is None else seed
     choices |= {"splits": read_names(splits), "limit": limit}
     if half_width is not None:
-        choices["limit"] = _limits(folder, choices, half_width)
+        choices["limit"] = _limits(folder, choices, half_width, as_json)
     requests = out if form == "requests" else out.with_suffix(".jsonl")
     n = write_requests(
         folder,
@@ -138,36 +157,43 @@ def ask(
         **choices,
     )
     if seed is None and choices["limit"] is not None:
-        say(f"Seed {drawn} was drawn; to reproduce: --seed {drawn}", err=True)
-    said, replies, predictions = f"{n:,} requests", "REPLIES.jsonl", "predictions.jsonl"
+        say(f"Seed {drawn} was drawn; to reproduce: {repeated({'--seed': drawn})}", err=True)
+    said, replies, predictions = f"{n:,} requests", ["REPLIES.jsonl"], "predictions.jsonl"
+    files, lines = {requests: None, out: None}, []
     if form == "html":
         from clevrhope.metrics.survey import INSTRUCTIONS, paragraphs, write_survey
 
         above = INSTRUCTIONS if found is None else paragraphs(found.text)
         write_survey(requests, out, title=f"{n:,} questions about images", instructions=above)
-        say(f"{out}: a page with {n:,} questions; people open it and save a file each. Then run")
-        replies, predictions = "FILES...", "people.jsonl"
+        lines.append(f"{out}: a page with {n:,} questions; people open it and save a file each. Then run")
+        replies, predictions = ["FILES..."], "people.jsonl"
     elif form == "vlmeval":
         from clevrhope.metrics.harness_files import write_table
 
         write_table(requests, out, jpeg=jpeg)
-        say(f"{out}: {said}; answer them with VLMEvalKit and PRED_FORMAT=tsv, then run")
-        replies = "RESULTS.tsv"
+        lines.append(f"{out}: {said}; answer them with VLMEvalKit and PRED_FORMAT=tsv, then run")
+        replies = ["RESULTS.tsv"]
     elif model is not None:
         from clevrhope.metrics.harness_files import write_batch
 
-        for path in write_batch(requests, model=model, max_tokens=max_tokens or 1024, jpeg=jpeg):
-            say(f"{path}: a file for a batch")
-        say(f"{requests}: {said}; send what is above, save the results, then run")
-        replies = "RESULTS.jsonl..."
+        batch = write_batch(requests, model=model, max_tokens=max_tokens or 1024, jpeg=jpeg)
+        files |= dict.fromkeys(batch)
+        lines += [f"{path}: a file for a batch" for path in batch]
+        lines.append(f"{requests}: {said}; send what is above, save the results, then run")
+        replies = ["RESULTS.jsonl..."]
     else:
-        say(f'{requests}: {said}; answer each with a line {{"id": ..., "reply": ...}}, then run')
-    say(f"clevrhope answers {replies} --requests {requests} --out {predictions}")
+        lines.append(f'{requests}: {said}; answer each with a line {{"id": ..., "reply": ...}}, then run')
+    then = command_line("answers", *replies, "--requests", requests, "--out", predictions)
+    lines.append(then)
     if jpeg is not None:
-        say(f"Images are JPEG of quality {jpeg}, so their pixels are not those of the dataset.")
+        lines.append(f"Images are JPEG of quality {jpeg}, so their pixels are not those of the dataset.")
+    result = {"files": [*map(str, files)], "requests": n, "seed": drawn, "next": then}
+    show_result({"as_json": as_json}, result, lines)
 
 
-def _limits(folder: Path, choices: dict[str, Any], half_width: float) -> dict[tuple[str, str], int]:
+def _limits(
+    folder: Path, choices: dict[str, Any], half_width: float, as_json: bool
+) -> dict[tuple[str, str], int]:
     """How many questions of each split `--half-width` chooses; it says so, and names those with too few."""
     from clevrhope.dataset.layout import Layout
     from clevrhope.metrics.request_files import chosen_splits
@@ -181,7 +207,7 @@ def _limits(folder: Path, choices: dict[str, Any], half_width: float) -> dict[tu
         say(
             f"{hop} {split}: {part}, a half-width of {size.half_width:.2f} points "
             f"(design effect of images: {size.design_effect:.2f})",
-            err=not is_enough,
+            err=as_json or not is_enough,
         )
     return {place: size.n for place, size in sizes.items()}
 
@@ -267,14 +293,15 @@ def answers(
     if found.unreadable:
         lines += [
             f"Replies that cannot be read: {_of(counts['unreadable'], counts['replies'])} "
-            f"(first {found.unreadable[0]}); to questions for yes or no: "
-            f"{_of(counts['unreadable_yes_no'], counts['yes_no'])}.",
+            f"(to questions for yes or no: {_of(counts['unreadable_yes_no'], counts['yes_no'])}), such as",
+            *(f"  {name}: {shown(reply)}" for name, reply in found.unreadable[:_MOST_UNREADABLE]),
             "They count as wrong; clevrhope score also prints the accuracy if all of them were right.",
         ]
     agreed = {} if found.agreement is None else asdict(found.agreement)
     if found.agreement is not None:
         lines.append(_agreement_text(found.agreement))
     said = {"predictions": str(out), **counts, **agreed, "failed": [*found.failed], "note": note}
+    said["unread"] = [name for name, _ in found.unreadable]
     show_result({"as_json": as_json}, said, lines)
 
 
@@ -398,6 +425,7 @@ def score(
     --hop HOP... -> hops: Only runs on this HOP; repeatable.
     --way NAME... -> ways: For models that answer in several ways, report only this way; repeatable.
     --quiet: Print nothing but errors.
+    --json -> as_json: Print one JSON object instead of text.
 """)
 def report(
     runs: tuple[str, ...],
@@ -405,6 +433,7 @@ def report(
     ways: tuple[str, ...],
     hops: tuple[str, ...],
     quiet: bool,
+    as_json: bool,
     **choices: Any,
 ) -> None:
     """Makes the paper's tables and figures for RUNS, beside the paper's numbers, as HTML and Markdown.
@@ -412,15 +441,15 @@ def report(
     RUNS are folders of clevrhope train, folders of them, or files of predictions (NAME=FILE, with --dataset).
     """
     from clevrhope.report import report as run
-    from clevrhope.report.tables import counted
 
     choices |= {"ways": read_names(ways), "hops": read_names(hops)}
     made = run(runs, out, **choices, progress=shown_progress({"quiet": quiet}))
     for sentence in made.skipped:
         say(f"left out: {sentence}", err=True)
-    if not quiet:
-        n, n_figures = counted(made.n_results, "set"), counted(len(made.figures), "figure")
-        say(f"{made.html}: {n} of predictions, {n_figures}")
-        if made.without:
-            say(made.without)
-        say(f"As Markdown: {made.markdown}; as numbers: {made.csv}")
+    n, n_figures = counted(made.n_results, "set"), counted(len(made.figures), "figure")
+    lines = [f"{made.html}: {n} of predictions, {n_figures}"]
+    lines += [made.without] if made.without else []
+    lines.append(f"As Markdown: {made.markdown}; as numbers: {made.csv}")
+    result = {name: str(getattr(made, name)) for name in ("html", "markdown", "csv")}
+    result |= {"figures": list(map(str, made.figures)), "sets": made.n_results, "left_out": [*made.skipped]}
+    show_result({"as_json": as_json, "quiet": quiet}, result, lines)

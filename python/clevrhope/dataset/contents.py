@@ -4,7 +4,6 @@ It looks for their files instead of reading the manifest: a file that exists is 
 paper-sized dataset lists 400,000 files.
 """
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, check_no_part, existing_manifest, read_manifest
 from clevrhope.dataset.question_kinds import KINDS, SINGLE, QuestionKind, kind_of
 from clevrhope.dataset.suite_questions import augmented_split
-from clevrhope.errors import ConfigError, DatasetError, listed
+from clevrhope.errors import ConfigError, DatasetError, command_line, listed
 from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import COVR_SPLITS
@@ -138,7 +137,7 @@ def no_train_set(layout: Layout, hop: str, suite: str) -> ConfigError:
     """The error for a HOP without the train set that has questions of a suite."""
     wanted = augmented_split(suite)
     made = sorted(path.stem for path in layout.hop(hop).glob(f"suites/*/{augmented_split('*')}.h5"))
-    command = shlex.join(["clevrhope", "suite", suite, str(layout.root), "--hop", hop, "--train"])
+    command = command_line("suite", suite, layout.root, "--hop", hop, "--train")
     return ConfigError(
         f'{layout.root}: no train set "{wanted}" of {hop}{suggestion(wanted, made)}; to make it: {command}'
     )
@@ -146,7 +145,7 @@ def no_train_set(layout: Layout, hop: str, suite: str) -> ConfigError:
 
 def suite_command(folder: Path, suite: str, hop: str | None = None) -> str:
     """The command that makes a suite, for one HOP or for all."""
-    return shlex.join(["clevrhope", "suite", suite, str(folder), *(["--hop", hop] if hop else [])])
+    return command_line("suite", suite, folder, *(["--hop", hop] if hop else []))
 
 
 def find_hop(layout: Layout, name: str) -> str:
@@ -222,5 +221,5 @@ def _no_split(layout: Layout, name: str, hop: str, known: Sequence[str]) -> Conf
 
 def hop_names(folder: Path, names: Sequence[str]) -> str:
     """The HOPs of a folder, separated by commas; if many, the first ones and the command that lists all."""
-    rest = f" (clevrhope info {folder} lists all)" if len(names) > MAX_LISTED else ""
+    rest = f" ({command_line('info', folder)} lists all)" if len(names) > MAX_LISTED else ""
     return listed(names, most=MAX_LISTED) + rest

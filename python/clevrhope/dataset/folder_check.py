@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from clevrhope.errors import WrongFolderError, listed
+from clevrhope.errors import WrongFolderError, command_line, listed
 
 MANIFEST = "manifest.json"
 """The file that makes a folder a dataset."""
@@ -59,8 +59,9 @@ def no_dataset(folder: Path, *, clevr: bool = False) -> WrongFolderError:
         )
     if (folder / "done").is_dir() and (folder / "runs").is_dir():
         its = datasets_below(folder / "data")
+        reading = command_line("report", folder / "runs")
         return WrongFolderError(
-            f"{folder}: an experiment, not {what}; clevrhope report {folder / 'runs'} reads its results"
+            f"{folder}: an experiment, not {what}; {reading} reads its results"
             + (f", and its datasets are {listed(its, most=MAX_NAMED)}" if its else "")
         )
     if (folder / "captions.json").is_file():
@@ -69,7 +70,8 @@ def no_dataset(folder: Path, *, clevr: bool = False) -> WrongFolderError:
         )
     if is_published(folder):
         return WrongFolderError(
-            f"{folder}: published files, not {what}; import them first: clevrhope import {folder} --out DIR"
+            f"{folder}: published files, not {what}; import them first: "
+            + command_line("import", folder, "--out", "DIR")
         )
     if inside := datasets_below(folder):
         return WrongFolderError(

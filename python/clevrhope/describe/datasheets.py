@@ -16,6 +16,7 @@ from clevrhope.describe.covr import FILTERED, MAJ, MAJ_TEMPL, N_PROGRAMS, N_TRAI
 from clevrhope.describe.making_and_licence import making_and_licence
 from clevrhope.describe.measured import RELATION_ORDER, by_values, ordered
 from clevrhope.describe.suites import CELLS
+from clevrhope.errors import with_article
 from clevrhope.pages import render_markdown
 from clevrhope.pages.markdown import code
 from clevrhope.runtime.atomic import FileRecord, record, write_whole
@@ -150,7 +151,7 @@ def _likened(hop: Hop) -> str:
     *others, (kind, value) = hop.held_out or (("", ""),)
     described = " ".join(value for _, value in others)
     other = value if kind == "shape" else f"{value} thing"
-    return f"a {described} thing of the same {kind} as a {other}"
+    return f"{with_article(described)} thing of the same {kind} as {with_article(other)}"
 
 
 def _seen(

@@ -1,13 +1,16 @@
 """The command that runs a grid of datasets and models: experiment."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, Command, options, shown_progress
-from clevrhope.errors import ConfigError
+from clevrhope.cli.arguments import PATH, Command, json_option, options, show_result, shown_progress
+from clevrhope.errors import ConfigError, command_line
 from clevrhope.runtime.terminal import say
+
+if TYPE_CHECKING:
+    from clevrhope.experiments.plan import Plan
 
 
 @click.command(cls=Command, short_help="Runs a grid of datasets and models, with a report.")
@@ -22,33 +25,24 @@ from clevrhope.runtime.terminal import say
     --plan -> only_plan: Print the commands, and what is missing or wrong; run and write nothing.
     --quiet: Print nothing but errors.
 """)
-def experiment(file: Path, out: Path | None, only_plan: bool, quiet: bool, **choices: Any) -> int:
+@json_option
+def experiment(
+    file: Path, out: Path | None, only_plan: bool, quiet: bool, as_json: bool, **choices: Any
+) -> int:
     """Runs an experiment: builds its datasets, trains and evaluates its models, and writes a report.
 
     After an interruption, run the same command again to resume; finished steps are skipped. FILE.toml can
-    also name an experiment of the package: smoke, hour, hour-pixels, baselines, hour-gpu, levels, covr,
-    suites, first6, diversity, paper. A run that fails does not stop the others; failures are listed at the
-    end, and the exit code is 1.
+    also name an experiment of the package: first, smoke, hour, hour-pixels, baselines, hour-gpu, levels,
+    covr, rewards, suites, first6, diversity, paper. A run that fails does not stop the others; failures are listed
+    at the end, and the exit code is 1.
     """
-    from clevrhope.experiments.checks import findings
     from clevrhope.experiments.config import find_file, read_experiment
     from clevrhope.experiments.plan import make_plan
     from clevrhope.experiments.run import run_experiment
 
     plan = make_plan(read_experiment(find_file(file), out=out))
     if only_plan:
-        found = [*findings(plan)]
-        for sentence in dict.fromkeys(each for each in found if isinstance(each, str)):
-            say(sentence)
-        for chain in (*plan.datasets.values(), *plan.runs, *plan.zero_shot):
-            for step in chain.steps:
-                say(f"{'done ' if step.done else 'to do'}  clevrhope {' '.join(step.arguments)}")
-        say(f"{len(plan.runs):,} runs, {plan.n_done:,} of them done; report: {plan.report}/report.html")
-        problems = list(dict.fromkeys(str(each) for each in found if isinstance(each, ConfigError)))
-        for problem in problems[:-1]:
-            say(problem, err=True)
-        if problems:
-            raise ConfigError(problems[-1])
+        _show_plan(plan, as_json)
         return 0
     made = run_experiment(
         plan,
@@ -56,9 +50,51 @@ def experiment(file: Path, out: Path | None, only_plan: bool, quiet: bool, **cho
         progress=shown_progress({"quiet": quiet}),
         tell=lambda sentence: say(sentence, err=True),
     )
-    if not quiet:
-        say(f"{made.n_done:,} of {made.n_runs:,} runs are done, {made.n_new:,} of them new")
-        say(f"Report: {made.report}" if made.report else "No report: no run has predictions yet")
+    result = {
+        "runs": made.n_runs,
+        "done": made.n_done,
+        "new": made.n_new,
+        "report": str(made.report) if made.report else None,
+        "failures": list(map(str, made.failures)),
+    }
+    lines = [
+        f"{made.n_done:,} of {made.n_runs:,} runs are done, {made.n_new:,} of them new",
+        f"Report: {made.report}" if made.report else "No report: no run has predictions yet",
+    ]
+    show_result({"as_json": as_json, "quiet": quiet}, result, lines)
     if made.failures:
         say(f"{len(made.failures)} failed; run the same command to try them again", err=True)
     return 1 if made.failures else 0
+
+
+def _show_plan(plan: "Plan", as_json: bool) -> None:
+    """Prints the commands of an experiment, and what is missing or wrong.
+
+    Raises:
+        ConfigError: the last of the problems.
+    """
+    from clevrhope.experiments.checks import findings
+
+    found = [*findings(plan)]
+    notes = list(dict.fromkeys(each for each in found if isinstance(each, str)))
+    problems = list(dict.fromkeys(str(each) for each in found if isinstance(each, ConfigError)))
+    chains = (*plan.datasets.values(), *plan.runs, *plan.zero_shot)
+    steps = [(command_line(*step.arguments), step.done) for chain in chains for step in chain.steps]
+    result = {
+        "steps": [{"command": command, "done": done} for command, done in steps],
+        "runs": len(plan.runs),
+        "done": plan.n_done,
+        "report": f"{plan.report}/report.html",
+        "notes": notes,
+        "problems": problems,
+    }
+    lines = [
+        *notes,
+        *(f"{'done ' if done else 'to do'}  {command}" for command, done in steps),
+        f"{len(plan.runs):,} runs, {plan.n_done:,} of them done; report: {plan.report}/report.html",
+    ]
+    show_result({"as_json": as_json}, result, lines)
+    for problem in problems[:-1]:
+        say(problem, err=True)
+    if problems:
+        raise ConfigError(problems[-1])

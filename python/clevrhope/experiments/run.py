@@ -15,7 +15,7 @@ from clevrhope.images.renderers import row_recorded
 from clevrhope.runtime.atomic import check_own
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.paths import check_links
-from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.progress import LOG, Progress, Silent
 from clevrhope.runtime.resources import available_cores
 
 RunChains = Callable[[Sequence[Chain]], Iterator[Failure | None]]
@@ -51,7 +51,7 @@ def run_experiment(
     engine: str = "local",
     address: str | None = None,
     progress: Progress | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    tell: Callable[[str], None] = LOG.warning,
 ) -> Outcome:
     """Builds datasets, trains and evaluates runs in parallel, and writes the report; skips what is done.
 
@@ -64,7 +64,8 @@ def run_experiment(
             of each [[model]] that allows it in this process, as one stack of models; all else is as "local".
         address: of the cluster.
         progress: shows the stages; None shows nothing.
-        tell: called with a sentence when a step fails, and when runs cannot be trained together.
+        tell: called with a sentence when a step fails, and when runs cannot be trained together; by default,
+            the log gets it.
 
     Raises:
         DatasetError: another process runs this experiment, or its folder cannot be written.

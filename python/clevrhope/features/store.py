@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.binding import difference
-from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.errors import ConfigError, DatasetError, command_line
 from clevrhope.features.dataset_folder import BuiltDataset
 from clevrhope.features.extractor import Array, ArraySpec, Source
 from clevrhope.features.kinds import KINDS
@@ -214,26 +214,27 @@ def _remedy(dataset: Path, kind: str, reads_pixels: bool) -> str:
     """What to do if there is no store of a kind: pixels come first, because they need no weights."""
     kinds = sorted(read_info(folder).kind for folder in stores_in(dataset))
     if kind == PIXELS or not reads_pixels:
-        make = f"make them first: clevrhope features {dataset} --kind {kind}"
+        make = f"make them first: {command_line('features', dataset, '--kind', kind)}"
         if kinds:
             make += f"; or train with --set features={kinds[0]}, which are there, if the model can read them"
         return make
-    make = "" if PIXELS in kinds else f"clevrhope features {dataset} --kind {PIXELS}, then "
+    make = command_line("features", dataset, "--kind", PIXELS) + ", then "
     return (
-        f"the model can read pixels, which need no weights: {make}train with --set features={PIXELS}; or "
-        f"make {kind} from a file of weights: clevrhope features {dataset} --kind {kind} --weights PATH"
+        f"the model can read pixels, which need no weights: {'' if PIXELS in kinds else make}train with "
+        f"--set features={PIXELS}; or make {kind} from a file of weights: "
+        + command_line("features", dataset, "--kind", kind, "--weights", "PATH")
     )
 
 
 def _command(root: Path, info: StoreInfo, folder: Path | None = None) -> str:
     """The command that makes such a store; a store does not know the path of its weights."""
     width, height = (info.options.get(name) for name in ("width", "height"))
-    size = f" --size {width}x{height}" if width and height else ""
+    size = ["--size", f"{width}x{height}"] if width and height else []
     # Only a custom class knows where its weights come from.
     has_file = info.weights and info.kind in KINDS
-    weights = f" --weights {info.weights if info.weights == 'random' else 'PATH'}" if has_file else ""
-    out = f" --out {folder}" if folder else ""
-    return f"clevrhope features {root} --kind {info.kind}{size}{weights}{out}"
+    weights = ["--weights", "random" if info.weights == "random" else "PATH"] if has_file else []
+    out = ["--out", folder] if folder else []
+    return command_line("features", root, "--kind", info.kind, *size, *weights, *out)
 
 
 def stores_in(dataset: Path) -> list[Path]:

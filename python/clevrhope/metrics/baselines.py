@@ -22,7 +22,7 @@ from clevrhope.dataset.question_table import QuestionTable, open_split, read_tab
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_questions import suite_columns
 from clevrhope.dataset.vocab import NO_ANSWER, Vocab, read_vocab
-from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.errors import ConfigError, DatasetError, command_line
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.kinds import SPLITS, TRAIN
 
@@ -111,8 +111,8 @@ def _train(layout: Layout, vocab: Vocab, hop: str, size: int | None) -> Question
     if size is not None and not 1 <= size <= n:
         raise ConfigError(
             f"{path}: it has {n:,} questions, but the first {size:,} were asked for; ask for 1 to "
-            f"{n:,}, or add more by clevrhope build --hop {hop} --train-questions {size} "
-            f"--out {layout.root}"
+            f"{n:,}, or add more by "
+            + command_line("build", "--hop", hop, "--train-questions", size, "--out", layout.root)
         )
     return table if size is None else table.part(0, size)
 

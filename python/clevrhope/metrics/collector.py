@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from clevrhope.dataset.question_kinds import SINGLE, kind_of
 from clevrhope.dataset.suite_questions import DIGITS
-from clevrhope.errors import ClevrhopeError, PredictionsError, shown
+from clevrhope.errors import ClevrhopeError, PredictionsError, command_line, shown
 from clevrhope.metrics.answer_key import AnswerKey, has_to_be_answered
 from clevrhope.metrics.predictions import first_row, read_predictions
 from clevrhope.metrics.rows import Block, Indices, Target
@@ -225,7 +225,7 @@ class Collector:
                 "each question of each test set needs one prediction per run, with an answer of vocab.json"
             )
         if "suite" in problems.counts:
-            command = f"clevrhope evaluate RUN --suite {self._suite}"
+            command = command_line("evaluate", "RUN", "--suite", self._suite)
             remedies.append(f"the suite was made anew since, so answer it again: {command}")
         if "missing" in problems.counts or "hops missing" in problems.counts:
             remedies.append("--hop scores some HOPs only, --partial scores what is there")

@@ -84,8 +84,8 @@ class ReplyCounts(NamedTuple):
     """Numbers of "replies", of those that are "unreadable", and of requests that are "missing"; of the first
     two, how many answer questions for yes or no: "yes_no" and "unreadable_yes_no"; of "samples"; and of
     replies that were "cut_off" at the most tokens, or "left_out" since other requests have fewer."""
-    unreadable: Sequence[str]
-    """The ids of the replies that could not be read."""
+    unreadable: Sequence[tuple[str, str]]
+    """The ids and texts of the replies that could not be read."""
     missing: Sequence[str]
     """The ids of the requests without a reply."""
     failed: Sequence[str] = ()
@@ -374,7 +374,7 @@ def write_answers(
     named = model or given.model or ("people" if given.agreement else replies[0].stem)
     about: dict[str, Any] = {"model": named, **({"note": note} if note else {})}
     about |= {} if train_size is None else {"train_size": train_size}
-    unreadable: list[str] = []
+    unreadable: list[tuple[str, str]] = []
     of_yes_no: list[bool] = []
     """Whether each reply to a question for yes or no was read."""
 
@@ -398,7 +398,7 @@ def write_answers(
                 if readers[allowed].asks_for_yes_or_no(question, asked=asked):
                     of_yes_no.append(answer is not None)
                 if answer is None:
-                    unreadable.append(name)
+                    unreadable.append((name, texts[name]))
                 place: dict[str, Any] = {key: row[key] for key in _COPIED if key in row}
                 yield {**place, "answer": answer or NO_ANSWER, **of_run, **about}
 

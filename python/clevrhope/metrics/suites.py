@@ -10,7 +10,7 @@ import numpy as np
 from clevrhope.dataset.contents import no_suite
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import QuestionTable
-from clevrhope.errors import PredictionsError
+from clevrhope.errors import PredictionsError, command_line
 from clevrhope.metrics import measures
 from clevrhope.metrics.answer_key import AnswerKey, drawn_images
 from clevrhope.metrics.collector import EXAMPLES, NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of
@@ -106,7 +106,7 @@ def score_suite(
             named += f", while there are predictions about {', '.join(sorted(collected.other_suites))}"
         raise PredictionsError(
             f'{what}: no pair of the suite "{suite}" has answers to both of its questions{named}; a run '
-            f"answers them with clevrhope evaluate RUN --suite {suite}"
+            f"answers them with {command_line('evaluate', 'RUN', '--suite', suite)}"
         )
     notes = (*notes_of(files), *notes_of(files, suite=suite))
     return Results(

@@ -12,6 +12,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from clevrhope.errors import counted
 from clevrhope.pages.markdown import code, decimal, escape, listed, mean, number, percent, percentile, plain
 
 PAPER = (
@@ -61,6 +62,7 @@ def _environment() -> Environment:
     )
     found.filters |= {
         "code": code,
+        "counted": counted,
         "decimal": decimal,
         "json": json.dumps,
         "listed": listed,

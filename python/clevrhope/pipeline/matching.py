@@ -17,7 +17,7 @@ import numpy as np
 
 from clevrhope._core import SceneBatch, World, edit_scenes, sample_scenes
 from clevrhope.dataset.captions import MATCHING_IID, MATCHING_OOD
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, with_article
 from clevrhope.splits.hops import Hop
 
 POOL = "matching"
@@ -153,4 +153,4 @@ def noun(values: Mapping[str, str]) -> str:
     """An object with these values, by type, as captions name it: "a red cube", "a small metal thing"."""
     words = [values[kind] for kind in _WORD_ORDER if kind in values]
     words += [] if "shape" in values else ["thing"]
-    return " ".join(["an" if words[0][0] in "aeiou" else "a", *words])
+    return with_article(" ".join(words))

@@ -18,7 +18,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_questions import EVERY, augmented_split, n_augmented, rows_of_added, rows_of_own
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.describe.suites import CELLS
-from clevrhope.errors import ConfigError, DatasetError, SceneError, TemplateError
+from clevrhope.errors import ConfigError, DatasetError, SceneError, TemplateError, command_line
 from clevrhope.pipeline.engine import Encoder
 from clevrhope.pipeline.suite_writer import SuiteWriter, palette_data, used_templates
 from clevrhope.questions.suites import read_suite, suite_fingerprint
@@ -228,7 +228,7 @@ class SuiteMaker:
         kept = [split for split, kind in kinds.items() if (kind.role, kind.drawn) != (self.role, "stream")]
         path = layout.suite_vocab(hop.name, name)
         if kept and path.is_file() and read_vocab(path) != self.writer.encoder.vocab:
-            remove = f"clevrhope suite {name} {layout.root} --hop {hop.name} --remove"
+            remove = command_line("suite", name, layout.root, "--hop", hop.name, "--remove")
             raise ConfigError(
                 f"{path}: {kept[0]} was made with this vocabulary, and {name} now has another one; "
                 f"remove the suite first: {remove}"

@@ -16,7 +16,7 @@ from clevrhope.dataset.measured import read_measured, write_measured
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.describe.datasheets import write_datasheet
 from clevrhope.describe.suites import CELLS, measure_suites
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, counted
 from clevrhope.pages import render_lines
 from clevrhope.pipeline.suite_maker import Origin, SuiteMaker, SuiteSplit, TrainMaker
 from clevrhope.questions.suites import suite_folder
@@ -172,11 +172,11 @@ def stream_splits(folder: Folder, hops: Sequence[str] | None, role: str) -> list
 def suite_lines(splits: Sequence[SuiteSplit]) -> Iterator[str]:
     """For each split, a table of its pairs by test and cell; for a test without pairs, the reason."""
     for split in splits:
-        questions = _counted(split.n_originals, "question")
+        questions = counted(split.n_originals, "question")
         # Train sets with added questions are not in SPLITS.
         made = f"{questions} and {split.n_pairs:,} added"
         if split.split in (*SPLITS, *COVR_SPLITS):
-            made = f"{_counted(split.n_pairs, 'pair')} on the images of {questions}"
+            made = f"{counted(split.n_pairs, 'pair')} on the images of {questions}"
         if split.n_before not in (0, split.n_pairs):
             made += f"; they replace the {split.n_before:,} that were there"
         yield f"{split.hop} {split.split}: {made}"
@@ -192,9 +192,15 @@ def suite_lines(splits: Sequence[SuiteSplit]) -> Iterator[str]:
             counts = ["-" if cell in never[test.test] else f"{test.cells.get(cell, 0):,}" for cell in cells]
             row = "".join(f"{n:>{_COUNT_WIDTH}}" for n in (f"{test.n_pairs:,}", *counts))
             yield f"  {test.test:<{_NAME_WIDTH}}{test.tier:<7}{row}"
-        short = [f"{test.test} {cell} by {n:,}" for test in split.tests for cell, n in test.short.items()]
+        short = [
+            f"{test.test}{f' {cell}' if has_cells else ''} by {n:,}"
+            for test in split.tests
+            for cell, n in test.short.items()
+        ]
         without_pairs = _without_pairs(split)
-        for remark in render_lines("suite.md", split=split, short=short, without_pairs=without_pairs):
+        for remark in render_lines(
+            "suite.md", split=split, short=short, without_pairs=without_pairs, has_cells=has_cells
+        ):
             yield from wrap(remark, 100, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
     if any(map(_has_cells, splits)):
         yield from _LEGEND
@@ -203,11 +209,6 @@ def suite_lines(splits: Sequence[SuiteSplit]) -> Iterator[str]:
 def _has_cells(split: SuiteSplit) -> bool:
     """Whether pairs can be in several cells: on other splits, the split's rule allows only one cell."""
     return split.split in SPLITS and SPLITS[split.split].rule == "with"
-
-
-def _counted(n: int, noun: str) -> str:
-    """A number with its noun: 1 pair, 2,000 pairs."""
-    return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
 def _without_pairs(split: SuiteSplit) -> dict[str, list[str]]:
@@ -219,6 +220,6 @@ def _without_pairs(split: SuiteSplit) -> dict[str, list[str]]:
         reason = "no question of its families"
         if test.skipped:
             reason, n = max(test.skipped.items(), key=lambda item: item[1])
-            reason += f" ({n:,} of {_counted(sum(test.skipped.values()), 'question')})"
+            reason += f" ({n:,} of {counted(sum(test.skipped.values()), 'question')})"
         tests.setdefault(reason, []).append(test.test)
     return tests

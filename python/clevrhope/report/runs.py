@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.folder_check import check_in_place
-from clevrhope.errors import PredictionsError, printable
+from clevrhope.errors import PredictionsError, command_line, printable
 from clevrhope.metrics.predictions import read_origin
 from clevrhope.report.setups import (
     Setup,
@@ -209,7 +209,9 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
     found = (path for place in places for path in sorted((place / "predictions").glob("[!.]*")))
     files = [path for path in found if path.suffix in (".jsonl", ".parquet", ".json") and path.is_file()]
     if not files:
-        raise PredictionsError(f"{folder}: no predictions yet; make them with clevrhope evaluate {folder}")
+        raise PredictionsError(
+            f"{folder}: no predictions yet; make them with {command_line('evaluate', folder)}"
+        )
     model = name or str(run["model"]).rpartition(":")[2]
     try:
         setup, trained_on = setup_of(run), dict(run["dataset"])

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clevrhope.errors import counted
 from clevrhope.metrics.estimates import Estimate, mean_of, mean_of_datasets, mean_of_runs, transfer
 from clevrhope.report.page import Table
 from clevrhope.report.results import BY_FAMILY, FLOORS, Result, grouped
@@ -17,7 +18,6 @@ from clevrhope.report.tables import (
     MINUS,
     NO_BREAK,
     Columns,
-    counted,
     table_of,
     unmatched_cells,
     with_sign,

@@ -186,11 +186,6 @@ def _point(value: float, *, signed: bool) -> str:
     return with_sign(value) if signed else f"{value:.1f}"
 
 
-def counted(n: int, what: str) -> str:
-    """A number with its noun, such as "1 set" or "2 sets"."""
-    return f"{n:,} {what}{'s' * (n != 1)}"
-
-
 def with_sign(value: float, digits: int = 1) -> str:
     """A number with its sign."""
     return f"{value:+.{digits}f}".replace("-", MINUS)

@@ -8,7 +8,7 @@ from typing import Any
 
 from clevrhope.dataset.folder_check import is_dataset
 from clevrhope.dataset.vocab import NOT_TRAINED
-from clevrhope.errors import ConfigError, DatasetError, PredictionsError
+from clevrhope.errors import ConfigError, DatasetError, PredictionsError, counted
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.estimates import LEAST_DENOMINATOR
 from clevrhope.metrics.predictions import is_about_sets
@@ -34,7 +34,7 @@ from clevrhope.report.setups import dropped
 from clevrhope.report.slopes import sections_of, slope_answers, slopes
 from clevrhope.report.suites import SuiteResult, measure_suites, suite_tables
 from clevrhope.report.summary import Group, at_largest, groups_of, headlines, summary_tables
-from clevrhope.report.tables import counted, models_of, paper_tables
+from clevrhope.report.tables import models_of, paper_tables
 from clevrhope.report.tuning import TunedSetting, tuned_settings, tuning_table
 from clevrhope.runtime.atomic import check_own, write_own
 from clevrhope.runtime.extras import check_extra

@@ -1,7 +1,12 @@
-"""Progress of long work: stages with totals, for any kind of display."""
+"""Progress of long work: stages with totals, for any kind of display; and the log of calls from Python."""
 
-from contextlib import AbstractContextManager, nullcontext
+import logging
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
+
+LOG = logging.getLogger("clevrhope")
+"""What calls from Python say; the commands print it themselves."""
 
 
 class Advance(Protocol):
@@ -24,11 +29,20 @@ class Progress(Protocol):
 
 
 class Silent:
-    """Shows nothing."""
+    """Shows nothing; the log has the beginning and the end of each stage, at level INFO."""
 
-    def stage(self, title: str, *, total: int, unit: str) -> Stage:
+    @contextmanager
+    def stage(self, title: str, *, total: int, unit: str) -> Iterator[Advance]:
         """A stage that is not shown."""
-        return nullcontext(ignore_advance)
+        done = 0
+
+        def advance(n: int, /, *, there: bool = False) -> None:
+            nonlocal done
+            done += n
+
+        LOG.info("%s: %s to do", title, f"{total:,} {unit}" if total else unit)
+        yield advance
+        LOG.info("%s: %s done", title, f"{done:,} {unit}")
 
 
 def ignore_advance(n: int, /, *, there: bool = False) -> None:

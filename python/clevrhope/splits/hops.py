@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from math import prod
 
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, with_article
 from clevrhope.runtime.digits import number_order
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.palettes import MARK, is_palette_name, parse_diversity
@@ -112,6 +112,11 @@ class Hop:
     def noun(self) -> str:
         """An object with the pair, after an article: "rubber cylinder", "large red thing"."""
         return self.words if any(kind == "shape" for kind, _ in self.target) else f"{self.words} thing"
+
+    @property
+    def an_object(self) -> str:
+        """The same with its article: "a rubber cylinder", "an orange thing"."""
+        return with_article(self.noun)
 
     @property
     def title(self) -> str:

@@ -13,7 +13,7 @@ from clevrhope.errors import DatasetError
 from clevrhope.models.names import build_model
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.lock import locked
-from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.progress import LOG, Progress, Silent
 from clevrhope.training.checkpoints import read_about, remove_states
 from clevrhope.training.device import computing
 from clevrhope.training.loop import Loop, interrupts
@@ -24,11 +24,16 @@ from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run_folder import WRITTEN
 
 
+def _log(sentences: Sequence[str]) -> None:
+    for sentence in sentences:
+        LOG.info(sentence)
+
+
 def train(
     request: TrainRequest,
     progress: Progress | None = None,
     *,
-    tell: Callable[[Sequence[str]], None] = lambda _: None,
+    tell: Callable[[Sequence[str]], None] = _log,
     on_log: OnLog | None = None,
 ) -> TrainSummary:
     """Trains a model, or resumes a run that an earlier call with the same request left unfinished.
@@ -40,7 +45,8 @@ def train(
         request: model, dataset, settings and the run's folder.
         progress: displays progress.
         tell: called once, before the first update and after all checks of the request, with sentences about
-            what is held out of covr_train and about the run that this one starts from.
+            what is held out of covr_train and about the run that this one starts from; by default, the log
+            gets them.
         on_log: called with each record of log.jsonl as a dictionary, to which `step` is added, the number of
             updates in all stages. A resumed run repeats the records after its last state. An exception in
             `on_log` stops the run and passes to the caller; the same call resumes from the last state.

@@ -33,7 +33,7 @@ from clevrhope.dataset.native_reader import WHY, Ints, question_reader, vocabula
 from clevrhope.dataset.scene_files import MISSING, Pools, PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays, read_vocab
 from clevrhope.dataset.vocab import CLEVR_WORDS
-from clevrhope.errors import DatasetError, VocabularyError
+from clevrhope.errors import DatasetError, VocabularyError, with_article
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
@@ -285,7 +285,10 @@ class _HopCheck:
         def describe(k: int, violation: AuditViolation) -> Found:
             answer = int(findings.answers[k])
             problem = VIOLATIONS[violation][1].format(
-                answer=vocab.answer_names.get(answer), pair=self.hop.words, why=WHY.get(answer)
+                answer=vocab.answer_names.get(answer),
+                pair=self.hop.words,
+                a_pair=with_article(self.hop.words),
+                why=WHY.get(answer),
             )
             if violation == AuditViolation.WRONG_ANSWER:
                 return first + k, problem, vocab.answer(int(stored[k]))

@@ -29,7 +29,7 @@ VIOLATIONS: Mapping[AuditViolation, tuple[LeakKind, str]] = {
     AuditViolation.NO_ANSWER: (LeakKind.PROGRAM, "its program has no answer ({why})"),
     AuditViolation.PROGRAM_MENTIONS: (LeakKind.PAIR, "mentions {pair} in its program"),
     AuditViolation.WORDS_MENTION: (LeakKind.PAIR, "mentions {pair} in its words"),
-    AuditViolation.IMPLIES: (LeakKind.PAIR, "asks for a {pair} through likenesses"),
+    AuditViolation.IMPLIES: (LeakKind.PAIR, "asks for {a_pair} through likenesses"),
     AuditViolation.PROGRAM_LACKS_MENTION: (LeakKind.PAIR, "does not mention {pair} in its program"),
     AuditViolation.WORDS_LACK_MENTION: (LeakKind.PAIR, "does not mention {pair} in its words"),
     AuditViolation.PROGRAM_UNSEEN: (LeakKind.PALETTE, "asks for an unseen combination in its program"),

@@ -217,12 +217,12 @@ def pair(batch: Batch) -> Iterator[Found]:
         yield from where(is_nowhere, "pair_places is 0, where each question is about the pair", places)
         alone = batch.shows_pair.any(axis=1) & ~(batch.shows_pair & batch.describes).any(axis=1)
         wrong = (places == DISTRACTORS) & batch.is_executed & ~alone
-        yield from where(wrong, f"not distractors alone show a {hop.noun}; by image", batch.shows_pair)
+        yield from where(wrong, f"not distractors alone show {hop.an_object}; by image", batch.shows_pair)
     else:
         yield from where(~is_nowhere, "pair_places is not 0, where the pair is held out", places)
         if settings.covr_hold == "both":
             shows: Flags = batch.shows_pair.any(axis=1)
-            yield from where(shows, f"an image shows a {hop.noun}; images", batch["image_idxs"])
+            yield from where(shows, f"an image shows {hop.an_object}; images", batch["image_idxs"])
     implied = batch.asked.implied & (settings.strictness == "implied")
     spoken = batch.asked.by_program | batch.asked.by_words | implied
     must = (places == QUESTION) & mentions

@@ -9,6 +9,7 @@ from clevrhope.audit.folder import PairFile
 from clevrhope.audit.leaks.palette import read_palette
 from clevrhope.audit.suites.pairs import SuitePairs
 from clevrhope.dataset.suite_pools import COPY, VISUAL_TESTS
+from clevrhope.errors import with_article
 from clevrhope.runtime.forms import INDEX, NUMBER, TEXT, Fields, ListOf
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import WITH_PAIR, Palette, parse_pool_name
@@ -202,12 +203,12 @@ def _broken_rules(edited: EditedScene, pairs: PairFile, palette: Palette | None)
     objects = edited.scene["objects"]
     pair = pairs.hop.held_out
     if pair:
-        rule = SPLITS[pairs.name].rule
+        rule, pair_words = SPLITS[pairs.name].rule, with_article(pairs.hop.words)
         shows_pair = any(all(thing[kind] == value for kind, value in pair) for thing in objects)
         if rule == "without" and shows_pair:
-            yield f"an object of the edited scene is a {pairs.hop.words}", edited.edit
+            yield f"an object of the edited scene is {pair_words}", edited.edit
         if rule == "with" and not shows_pair:
-            yield f"no object of the edited scene is a {pairs.hop.words}", edited.edit
+            yield f"no object of the edited scene is {pair_words}", edited.edit
     if palette is not None:
         allowed = set(palette.combinations)
         if palette.held_out and parse_pool_name(pairs.pool)[0] == WITH_PAIR:

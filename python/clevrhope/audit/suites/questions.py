@@ -12,6 +12,7 @@ from clevrhope.audit.report import Found, where
 from clevrhope.audit.suites.pairs import Flags, SuitePairs
 from clevrhope.dataset.native_reader import Ints
 from clevrhope.dataset.scene_files import MISSING
+from clevrhope.errors import with_article
 from clevrhope.splits.kinds import SPLITS
 
 BEYOND = ("and", "or", "not", "verify_", "offer_", "count_is")
@@ -86,7 +87,7 @@ def mentions(pairs: SuitePairs) -> Iterator[Found]:
         ]
         if pairs.folder.manifest.settings.strictness == "implied":
             implied = findings.implied & ~findings.by_program
-            broken.append((implied, f"asks for a {hop.words} through likenesses"))
+            broken.append((implied, f"asks for {with_article(hop.words)} through likenesses"))
     else:
         # In texts beyond CLEVR's, a value may follow its object: "is the matte thing a cylinder".
         may_be_apart = (pairs.arrays.columns["tier"] != 0) & findings.by_program

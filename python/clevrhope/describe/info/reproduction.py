@@ -1,6 +1,5 @@
 """The commands that would make a dataset again, from its manifest."""
 
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.suite_questions import augmented_split
+from clevrhope.errors import command_line
 from clevrhope.runtime.toml import toml_text
 from clevrhope.splits.hops import PRELIM
 
@@ -54,14 +54,14 @@ def reproduction(folder: Path, manifest: Manifest) -> Reproduction:
         requests.append(request)
     is_public = manifest.edition is not None and not manifest.edition["private"]
     seed = [] if is_public else ["--seed", str(manifest.seed)]
-    commands = [["clevrhope", "build", *_words(request), *seed, "--out", str(folder)] for request in requests]
+    commands = [["build", *_words(request), *seed, "--out", str(folder)] for request in requests]
     notes = [
         f"{value} stands for {what}."
         for name, what in NAMED_FILES.items()
         for value in dict.fromkeys(str(request[name]) for request in requests if name in request)
     ]
     return Reproduction(
-        tuple(map(shlex.join, (*commands, *_suites(folder, manifest)))),
+        tuple(command_line(*words) for words in (*commands, *_suites(folder, manifest))),
         {name: text for text, name in names.items()},
         tuple(notes),
     )
@@ -100,7 +100,7 @@ def _suites(folder: Path, manifest: Manifest) -> Iterator[list[str]]:
                 hop, split = next(iter(made))
                 search = _search_options(Layout(folder).suite_h5(hop, suite, split))
                 options = search if "--texts" in search else [*options, *search]
-            yield ["clevrhope", "suite", suite, str(folder), *options]
+            yield ["suite", suite, str(folder), *options]
 
 
 def _search_options(path: Path) -> list[str]:

@@ -1,0 +1,62 @@
+"""The man page, made of the help of all commands: `python -m clevrhope.cli.manual > clevrhope.1`."""
+
+import inspect
+import sys
+from collections.abc import Iterator
+
+import click
+
+from clevrhope.cli.arguments import read_examples
+from clevrhope.version import software_version
+
+
+def manual(root: click.Group) -> str:
+    """The page of all commands below a group, in the language of man(7)."""
+    context = click.Context(root, info_name="clevrhope")
+    summary = inspect.cleandoc(root.help or "").rstrip(".")
+    lines = [
+        f'.TH CLEVRHOPE 1 "" "clevrhope {software_version()}"',
+        ".SH NAME",
+        f"clevrhope \\- {_escaped(summary[0].lower() + summary[1:])}",
+        ".SH SYNOPSIS",
+        ".B clevrhope",
+        "COMMAND [OPTIONS] [ARGUMENTS]",
+        *_examples(""),
+        ".SH COMMANDS",
+    ]
+    return "\n".join([*lines, *_commands(root, context)]) + "\n"
+
+
+def _commands(group: click.Group, parent: click.Context) -> Iterator[str]:
+    for name, command in group.commands.items():
+        context = click.Context(command, info_name=name, parent=parent)
+        if isinstance(command, click.Group):
+            yield from _commands(command, context)
+            continue
+        words = context.command_path.partition(" ")[2]
+        yield f".SS {_escaped(words)} {_escaped(' '.join(command.collect_usage_pieces(context)))}"
+        yield from (_escaped(line) for line in inspect.cleandoc(command.help or "").splitlines())
+        for param in command.get_params(context):
+            if record := param.get_help_record(context):
+                yield from (".TP", f".B {_escaped(record[0])}", _escaped(record[1]))
+        yield from _examples(words)
+
+
+def _examples(words: str) -> Iterator[str]:
+    examples = read_examples().get(words)
+    if examples:
+        yield from (".PP", "Examples:", ".PP", ".RS 4", ".nf")
+        yield from (_escaped(line) for line in "\n".join(examples).splitlines())
+        yield from (".fi", ".RE")
+
+
+def _escaped(line: str) -> str:
+    """A line of text of which no part is a command of roff; an empty line begins a paragraph."""
+    escaped = line.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+    return f"\\&{escaped}" if escaped.startswith(".") else escaped or ".PP"
+
+
+if __name__ == "__main__":
+    from clevrhope.__main__ import commands
+
+    sys.stdout.write(manual(commands))
