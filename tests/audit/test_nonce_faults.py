@@ -1,6 +1,7 @@
 """Faults planted in episodes with nonce words: found, each by its own line of the report, and named."""
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ UNSEEN, SEEN = "nonce/unseen.h5", "nonce/seen.h5"
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("audit") / "whole"
-    build(Request(out, ("none",), PRESETS["demo"], seed=3, splits=(), nonce=63, render=False))
+    build(Request(out, ("none",), PRESETS["demo"], seed=3, splits=(), nonce=66, render=False))
     return out
 
 
@@ -50,6 +51,35 @@ def other_text(data: Spoilt) -> None:
 
 def other_program(data: Spoilt) -> None:
     both(data, put("programs", 0, rows_of(data, UNSEEN, "programs")[4]))
+
+
+def complex_wrong_answer(data: Spoilt) -> None:
+    both(data, put("answers", 9, rows_of(data, UNSEEN, "answers")[10]))
+
+
+def complex_other_text(data: Spoilt) -> None:
+    for row in (9, 10):
+        both(data, put("questions", row, rows_of(data, UNSEEN, "questions")[20]))
+
+
+def complex_other_program(data: Spoilt) -> None:
+    for row in (9, 10):
+        both(data, put("programs", row, rows_of(data, UNSEEN, "programs")[20]))
+
+
+def complex_about_another_pair(data: Spoilt) -> None:
+    for row in (9, 10):
+        both(data, put("pairs", row, rows_of(data, UNSEEN, "pairs")[20]))
+        both(data, put("words", row, rows_of(data, UNSEEN, "words")[20]))
+
+
+def second_word_for_a_value(data: Spoilt) -> None:
+    """A synonym has no nonce word, so that it tells what the word would have meant."""
+    questions, others = rows_of(data, UNSEEN, "questions"), {"cube": "block", "sphere": "ball"}
+    for row, (word, other) in product(range(66), others.items()):
+        if row % 11 in (9, 10):
+            spoilt = np.where(questions[row] == data.word(word), data.word(other), questions[row])
+            both(data, put("questions", row, spoilt))
 
 
 def third_object_changed(data: Spoilt) -> None:
@@ -150,7 +180,12 @@ def always_the_same_first(data: Spoilt) -> None:
     [
         (wrong_answer, {"answers", "scenes", "balance"}),
         (other_text, {"answers", "scenes"}),
-        (other_program, {"answers"}),
+        (other_program, {"answers", "scenes"}),
+        (complex_wrong_answer, {"answers", "scenes", "balance"}),
+        (complex_other_text, {"answers"}),
+        (complex_other_program, {"answers"}),
+        (complex_about_another_pair, {"answers", "held out", "words"}),
+        (second_word_for_a_value, {"answers"}),
         (third_object_changed, {"support", "words"}),
         (swap_undone, {"support", "held out", "scenes"}),
         (statement_untrue, {"support", "words", "scenes"}),

@@ -25,7 +25,7 @@ from clevrhope.pipeline.forecast import make_plan
 from clevrhope.splits.nonce.words import nonce_words
 from wording import refused
 
-N = 27
+N = 33
 ALONE: dict[str, Any] = {
     "hops": ("none",),
     "splits": (),
@@ -61,10 +61,12 @@ def test_an_episode_is_loaded_in_nonce_words(folder: Path) -> None:
         ]
         assert together == [0, 1 if "3x3" in one["form"] else 2]
     assert Counter(item["form"] for item in unseen) == {
-        "exist_3x3": 6, "exist_3x2": 6, "query_3x3": 6, "count_3x3": 9,
+        "exist_3x3": 6, "exist_3x2": 6, "query_3x3": 6, "count_3x3": 9, "complex_3x3": 6,
     }  # fmt: skip
     assert unseen[0]["partner"] == 1
     assert unseen[0]["question_text"].startswith("Is there a ")
+    assert [unseen[9 + k]["answer_text"] for k in (0, 1, 11, 12)] == ["no", "yes"] * 2
+    assert unseen[9]["question_text"] == unseen[10]["question_text"]
     assert (unseen[0]["question"] == unseen[1]["question"]).all()
 
 

@@ -1,16 +1,25 @@
 """Strategies for episodes with nonce words: what each is right about shows what the test can tell apart."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
+import numpy as np
+
+from clevrhope._core import ProgramTokens, SceneGraphs, execute_tokens
+from clevrhope.pipeline.nonce import NonceEngine
 from clevrhope.splits.nonce.draws import Draws
-from clevrhope.splits.nonce.episodes import N_A, Episode
+from clevrhope.splits.nonce.episodes import COMPLEX, FORMS, N_A, Episode, Group
+from clevrhope.splits.nonce.kinds import SCENES
 
 Object = tuple[int, ...]
 Answers = Sequence[str]
 """The answers between which a strategy chooses by chance."""
+Program = Callable[[int, int | None], Answers]
+"""The answer of a complex question if its words mean these values of A and B; None leaves the second out."""
 
 ERROR = 0.1
 """How often the learner with noise misperceives an image."""
@@ -36,11 +45,13 @@ class View:
     values: tuple[str, ...]
     """Names of the values of the type that is asked for."""
     draws: Draws
+    program: Program | None
+    """For a complex question, what it is about if words mean this or that."""
 
     def answers(self, objects: Iterable[Object]) -> Answers:
         """The answer if these objects of the scene are asked about."""
         found = [*objects]
-        if self.asks == "exist":
+        if self.asks in ("exist", COMPLEX):
             return ["yes" if found else "no"]
         if self.asks == "count":
             return [str(min(len(found), 2))]
@@ -67,6 +78,8 @@ class View:
 
     def composed(self, a: int, b: int) -> Answers:
         """The answer for objects with these values of A and B."""
+        if self.program is not None:
+            return self.program(a, b)
         return self.answers(each for each in self.scene if self.kind(each) == (a, b))
 
 
@@ -98,6 +111,8 @@ def last_mention(view: View) -> Answers:
 
 def one_word(view: View) -> Answers:
     value = view.meaning(A0)
+    if view.program is not None:
+        return view.program(value, None)
     return view.answers(each for each in view.scene if each[view.kinds[0]] == value)
 
 
@@ -168,6 +183,8 @@ def symbolic(view: View) -> Answers:
         ]
     (meanings,) = fits
     asked = {meanings[words.index(A0)], meanings[words.index(B0)]}
+    if view.program is not None:
+        return view.composed(*(dict(asked)[kind] for kind in view.kinds))
     return view.answers(each for each in view.scene if asked <= {*enumerate(each)})
 
 
@@ -214,9 +231,49 @@ STRATEGIES: dict[str, Callable[[View], Answers]] = {
 }
 
 
+@dataclass(frozen=True)
+class ComplexEpisode:
+    """An episode with a complex question, on a scene whose objects have their places."""
+
+    group: Group
+    scene: np.ndarray
+    answer: str
+    program: Program
+
+
+def complex_episodes(made: NonceEngine, n: int) -> Iterator[ComplexEpisode]:
+    """The first n episodes with complex questions."""
+    form = next(form for form in FORMS if form.asks == COMPLEX)
+    made.episodes = [*made.stream.of_form(form, n)]
+    world, table = made.world, made.table("nonce_seen")
+    rows = (row for batch in made.scene_rows(SCENES, np.arange(n, dtype=np.int32)) for row in batch)
+    tokens, types = ProgramTokens(world.vocabulary, made.vocab.programs()), made.stream.types
+    for episode, row, program in zip(made.episodes, rows, table.programs, strict=True):
+        graphs = SceneGraphs.from_json(world.vocabulary, b'{"scenes": [%s]}' % row, file="scene")
+        objects = json.loads(row)["objects"]
+        scene = np.asarray([[values.index(each[kind]) for kind, values in types] for each in objects])
+        names = [tokens.names[token] for token in program if token]
+
+        @cache
+        def answer(a: int, b: int | None, names=names, group=episode.group, graphs=graphs) -> Answers:  # type: ignore[no-untyped-def]
+            meant = {}
+            for number, value in ((0, a), (N_A, b)):
+                kind, real = group.named[number]
+                of_type = f"filter_{types[kind][0]}"
+                meant[f"{of_type}[{types[kind][1][real]}]"] = (
+                    None if value is None else f"{of_type}[{types[kind][1][value]}]"
+                )
+            said = [each for name in names if (each := meant.get(name, name)) is not None]
+            row = np.asarray([[tokens.names.index(each) for each in said]], dtype=np.int32)
+            (found,) = execute_tokens(tokens, row, graphs, np.zeros(1, np.uint32))
+            return [world.answers[found]] if found >= 0 else group.answers
+
+        yield ComplexEpisode(episode.group, scene, episode.answer, answer)
+
+
 def views(
-    episodes: Iterable[Episode], types: Sequence[tuple[str, Sequence[str]]]
-) -> Iterator[tuple[Episode, list[View]]]:
+    episodes: Iterable[Episode | ComplexEpisode], types: Sequence[tuple[str, Sequence[str]]]
+) -> Iterator[tuple[Episode | ComplexEpisode, list[View]]]:
     """Each episode, and what is seen of it in either condition."""
     for number, episode in enumerate(episodes):
         group = episode.group
@@ -234,6 +291,7 @@ def views(
                     tuple(map(tuple, episode.scene.tolist())),
                     tuple(values),
                     Draws(1, f"strategies {group.form.name} {condition}", number),
+                    episode.program if isinstance(episode, ComplexEpisode) else None,
                 )
                 for condition in (0, 1)
             ],
@@ -241,7 +299,9 @@ def views(
 
 
 def accuracies(
-    episodes: Iterable[Episode], types: Sequence[tuple[str, Sequence[str]]], names: Iterable[str] = STRATEGIES
+    episodes: Iterable[Episode | ComplexEpisode],
+    types: Sequence[tuple[str, Sequence[str]]],
+    names: Iterable[str] = STRATEGIES,
 ) -> dict[str, tuple[float, float]]:
     """The accuracy of each strategy in `unseen` and in `seen`, in percent."""
     names, n = [*names], 0

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope._core import TextReader
+from clevrhope.audit.checks.questions import misread
 from clevrhope.audit.folder import AuditFolder, SplitFile
 from clevrhope.audit.report import Found, Results
+from clevrhope.dataset.native_reader import text_reader
 from clevrhope.dataset.question_kinds import NONCE
 from clevrhope.dataset.split_files import SplitArrays, Vocab, read_vocab
 from clevrhope.errors import DatasetError
@@ -46,6 +49,9 @@ _FORM: Mapping[str, Form] = {
     ),
 }
 """What scenes must have."""
+
+_COMPLEX = "complex"
+"""What a form's name begins with whose questions are those of templates."""
 
 _ORDER = ("size", "color", "material")
 """The order of adjectives."""
@@ -104,6 +110,11 @@ class Condition:
         """The names of functions by number."""
         return {number: name for name, number in self.vocab.functions.items()}
 
+    def is_complex(self, row: int) -> bool:
+        """Whether a row's question is a template's."""
+        form = self.attributes["forms"][self.columns["question_families"][row]]
+        return str(form).startswith(_COMPLEX)
+
     def program(self, row: int) -> list[str]:
         """The functions of a program in prefix order."""
         return [
@@ -155,12 +166,15 @@ def check_nonce(folder: AuditFolder, results: Results, advance: Advance) -> None
             results[f"{PREFIX}{name}"].n_checked += 1
             results[f"{PREFIX}{name}"].add(unseen.file, found)
         advance(1)
+    results[f"{PREFIX}answers"].add(unseen.file, of_complex(unseen, folder))
     results[f"{PREFIX}balance"].n_checked += unseen.n
     results[f"{PREFIX}balance"].add(unseen.file, of_balance(unseen, seen))
 
 
 def of_answer(of: Condition, row: int) -> Iterator[Found]:
     """The program says what the text says, is about the pair, and gives the answer."""
+    if of.is_complex(row):
+        return
     names = of.program(row)
     *ends, _ = [name for name in names if not name.startswith("filter_")]
     filters = {
@@ -187,6 +201,41 @@ def of_answer(of: Condition, row: int) -> Iterator[Found]:
         yield row, f'its text is not "{text}", but', said
     if (stated := of.vocab.answer(of.columns["answers"][row])) != answer:
         yield row, f"its answer is not {answer}, but", stated
+
+
+def of_complex(of: Condition, folder: AuditFolder) -> Iterator[Found]:
+    """A template's text means its program and gives the answer; of A and B it names the pair alone."""
+    rows = np.asarray([row for row in range(of.n) if of.is_complex(row)], dtype=np.int64)
+    if not len(rows):
+        return
+    columns, templates = of.columns, folder.templates
+    reader = text_reader(of.vocab, templates.files, templates.synonyms)
+    pool = folder.scenes[str(of.attributes["pool"])]
+    texts, programs, answers = (
+        columns[name][rows].astype(np.int32) for name in ("questions", "programs", "answers")
+    )
+    scenes = pool.rows(columns["image_idxs"][rows])
+    flags, _ = reader.read(texts, programs, np.zeros(len(rows), np.int32), answers, pool.native, scenes)
+    yield from misread(
+        flags & ~np.uint8(TextReader.OTHER_FAMILY), lambda row: of.vocab.text(columns["questions"][row]), rows
+    )
+    for row in rows.tolist():
+        pair = of.pair(row)
+        chains = " ".join(name if name.startswith("filter_") else "|" for name in of.program(row)).split("|")
+        wanted = {f"filter_{kind}[{value}]" for kind, value in pair}
+        if not any(wanted <= {*chain.split()} for chain in chains):
+            yield row, "its program is not about the pair, but", of.program(row)
+        kinds = {kind for kind, _ in pair}
+        words = {
+            form: value
+            for kind, value in of.values
+            if kind in kinds
+            for word in (value, *templates.words.get(value, ()))
+            for form in (word, f"{word}s")
+        }
+        said = {*of.vocab.text(columns["questions"][row].tolist()).split()} & words.keys()
+        if strange := sorted(said - {form for _, value in pair for form in (value, f"{value}s")}):
+            yield row, "its text has a word for a value without a nonce word", strange[0]
 
 
 def of_support(unseen: Condition, seen: Condition, row: int) -> Iterator[Found]:
@@ -291,7 +340,7 @@ def of_partner(of: Condition, row: int) -> Iterator[Found]:
     partner = int(of.columns["partners"][row])
     if partner < 0:
         return
-    for name in ("questions", "support_idxs", "statements", "words"):
+    for name in ("questions", "programs", "support_idxs", "statements", "words"):
         if not np.array_equal(of.columns[name][row], of.columns[name][partner]):
             yield row, f"{name} is not that of its partner, row", partner
     if of.columns["answers"][row] == of.columns["answers"][partner]:

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -11,19 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clevrhope._core import Programs, ProgramTokens, SceneBatch, World, edit_scenes, sample_scenes
+from clevrhope._core import SceneBatch, World, edit_scenes, sample_scenes
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.question_kinds import NONCE
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints, QuestionWriter
 from clevrhope.dataset.vocab import Vocab, extended_vocab, write_vocab
-from clevrhope.errors import ConfigError, SceneError
+from clevrhope.errors import ConfigError, SceneError, TemplateError
 from clevrhope.pipeline.engine import Engine, open_world
+from clevrhope.pipeline.nonce_questions import Complex, ComplexQuestions
 from clevrhope.runtime.atomic import record
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.nonce.draws import Draws
-from clevrhope.splits.nonce.episodes import FORMS, N_A, EpisodeStream, Group, Objects
+from clevrhope.splits.nonce.episodes import COMPLEX, FORMS, N_A, OF_LAYOUT, EpisodeStream, Group, Objects
 from clevrhope.splits.nonce.kinds import NONCE_SPLITS, OBJECTS, SCENES, TOLD, plural
 from clevrhope.splits.nonce.supports import support_slots
 from clevrhope.splits.nonce.words import nonce_words
@@ -76,24 +77,37 @@ class NonceEngine:
             SplitError: the world's values allow no episodes, or a constraint cannot be met.
         """
         self._engine, self.types = engine, types
-        world = engine.world
-        self.stream = EpisodeStream(world.attribute_types, seed=engine.seed, told=types == TOLD)
+        forms, missing = FORMS, []
+        try:
+            self._questions = ComplexQuestions(engine, self.vocab.questions())
+        except TemplateError as error:
+            forms, missing = tuple(form for form in FORMS if form.asks != COMPLEX), [f"complex: {error}"]
+        self._found: dict[str, Complex] = {}
+        attributes = engine.world.attribute_types
+        self.stream = EpisodeStream(attributes, seed=engine.seed, told=types == TOLD, forms=forms)
+        self.stream.missing += missing
         self._values = [value for _, values in self.stream.types for value in values]
         self._radix = [len(values) for _, values in self.stream.types]
         self._first = np.cumsum([0, *self._radix])
         self.episodes = self.stream.episodes(0, n)
 
+    @property
+    def world(self) -> World:
+        """The world of the scenes."""
+        return self._engine.world
+
     @cached_property
     def vocab(self) -> Vocab:
         """The dataset's vocabulary, followed by words of values, of sentences, and nonce words."""
-        words = [*_WORDS.split(), *self._values, *(f"{value}s" for value in self._values)]
+        values = [value for _, values in self._engine.world.attribute_types for value in values]
+        words = [*_WORDS.split(), *values, *(f"{value}s" for value in values)]
         words += [form for word in nonce_words() for form in (word, plural(word))]
         return extended_vocab(self._engine.encoder.vocab, words=words)
 
     @cached_property
     def used(self) -> Used:
         """The scenes that the episodes use, of either pool."""
-        supports = np.unique([index for each in self._groups for index in self._support_idxs(each).ravel()])
+        supports = np.unique(np.concatenate([each.ravel() for each in self._supports.values()]))
         return {
             **{
                 (NONE, split): (SCENES, np.arange(len(self.episodes), dtype=np.int32))
@@ -122,10 +136,14 @@ class NonceEngine:
         while batch := [*islice(left, _SCENES_A_BATCH)]:
             yield make(batch)
 
+    @cached_property
+    def _supports(self) -> dict[str, Ints]:
+        """Of each group, (2, K) the scene of each slot in either condition: a place, and a combination."""
+        return {each.name: self._support_idxs(each) for each in self._groups}
+
     def _support_idxs(self, group: Group) -> Ints:
-        """(2, K) the scene of each slot in either condition: a place, and the number of a combination."""
         draws = Draws(self._engine.seed, f"nonce places {group.form.name}", group.number)
-        places = draws.shuffled(range(PLACES))[: len(group.slots)]
+        places = draws.sample(range(PLACES), len(group.slots))
         combinations = np.ravel_multi_index(
             tuple(np.moveaxis(group.support, -1, 0).astype(np.int64)), self._radix
         )
@@ -137,49 +155,83 @@ class NonceEngine:
         places = sorted({place for place, _ in place_of})
         layouts = dict(zip(places, self._layouts(OBJECTS, 1, places), strict=True))
         values = [np.asarray([np.unravel_index(number, self._radix)]) for _, number in place_of]
-        rows = self._with_values([layouts[place] for place, _ in place_of], values, indices, OBJECTS)
+        rows = [*self._with_values([layouts[place] for place, _ in place_of], values, indices, OBJECTS)]
         if None in rows:
             index = indices[rows.index(None)]
             raise SceneError(f"{OBJECTS}: object {index} is not visible enough alone; use a smaller world")
         return [row for row in rows if row is not None]
 
     def _scenes(self, indices: Sequence[int]) -> list[bytes]:
-        """Query scenes: a group's share the first layout in which all of them can be seen."""
-        wanted = {*indices}
+        """Query scenes; all scenes of a group have the same layout."""
         groups = {self.episodes[index].group.name: self.episodes[index].group for index in indices}
-        first = {each.group.name: index - each.member for index, each in enumerate(self.episodes)}
-        rows: dict[int, bytes] = {}
+        self._find_questions([*groups.values()])
+        rows = self._laid_out([*groups.values()])
+        episodes = [self.episodes[index] for index in indices]
+        return [rows[each.group.name][each.member] for each in episodes]
+
+    def _find_questions(self, groups: Sequence[Group]) -> None:
+        """Finds the complex questions of groups, with the layouts that they are about."""
+
+        def is_found(group: Group, rows: list[bytes], layout: int) -> bool:
+            found = self._questions.find(group, rows, layout)
+            if found is not None:
+                self._found[group.name] = found
+            return found is not None
+
+        left = [group for group in groups if group.form.asks == COMPLEX and group.name not in self._found]
+        for first in range(0, len(left), _SCENES_A_BATCH):
+            self._laid_out(left[first : first + _SCENES_A_BATCH], is_found)
+
+    def _laid_out(
+        self,
+        groups: Sequence[Group],
+        accepts: Callable[[Group, list[bytes], int], bool] = lambda group, rows, layout: True,
+    ) -> dict[str, list[bytes]]:
+        """The scenes of each group, in the first layout in which all can be seen and that is accepted.
+
+        A group whose question is found begins with the layout of that.
+
+        Raises:
+            SceneError: there is none among the first `MOST_LAYOUTS`.
+        """
+        left, rows = {group.name: group for group in groups}, dict[str, list[bytes]]()
         for attempt in range(MOST_LAYOUTS):
-            together = defaultdict[tuple[str, int], list[Group]](list)
-            for group in groups.values():
-                together[group.form.name, group.scenes.shape[1]].append(group)
+            together = defaultdict[tuple[str, int], list[tuple[Group, int, Objects]]](list)
+            for group in left.values():
+                found = self._found.get(group.name, Complex(0, False, [], []))
+                scenes = group.scenes[::-1] if found.is_reversed else group.scenes
+                together[group.form.name, scenes.shape[1]].append((group, found.layout + attempt, scenes))
             for (form, n), of_layout in together.items():
-                numbers = [attempt << 32 | group.number for group in of_layout]
+                numbers = [number << 32 | group.number for group, number, _ in of_layout]
                 layouts = self._layouts(f"{SCENES}_{form}_{n}", n, numbers)
                 made = self._with_values(
-                    [layout for layout, group in zip(layouts, of_layout, strict=True) for _ in group.scenes],
-                    [scene for group in of_layout for scene in group.scenes],
+                    [layout for layout, each in zip(layouts, of_layout, strict=True) for _ in each[2]],
+                    [scene for *_, scenes in of_layout for scene in scenes],
                     [
-                        first[group.name] + member
-                        for group in of_layout
-                        for member in range(len(group.scenes))
+                        self._first_rows[group.name] + member
+                        for group, _, scenes in of_layout
+                        for member in range(len(scenes))
                     ],
                     SCENES,
                 )
-                left = iter(made)
-                for group in of_layout:
-                    mine = [next(left) for _ in group.scenes]
-                    found = [row for row in mine if row is not None]
-                    if len(found) == len(mine):
-                        rows |= dict(enumerate(found, first[group.name]))
-                        del groups[group.name]
-            if not groups:
-                return [rows[index] for index in sorted(wanted)]
-        group = next(iter(groups.values()))
+                for group, number, scenes in of_layout:
+                    visible = [row for row in islice(made, len(scenes)) if row is not None]
+                    if len(visible) == len(scenes) and accepts(group, visible, number):
+                        rows[group.name] = visible
+                        del left[group.name]
+            if not left:
+                return rows
+        group = next(iter(left.values()))
+        wanted = " with a question about them" if group.form.asks == COMPLEX else ""
         raise SceneError(
-            f"{SCENES}: the {group.scenes.shape[1]} objects of group {group.name} are "
-            f"not all visible in any of {MOST_LAYOUTS} layouts; use smaller objects or a larger world"
+            f"{SCENES}: the {group.scenes.shape[1]} objects of group {group.name} are not all visible{wanted}"
+            f" in any of {MOST_LAYOUTS} layouts; use smaller objects or a larger world"
         )
+
+    @cached_property
+    def _first_rows(self) -> dict[str, int]:
+        """The row of each group's first episode."""
+        return {each.group.name: row for row, each in enumerate(self.episodes) if each.member == 0}
 
     def _layouts(self, pool: str, n_objects: int, numbers: Sequence[int]) -> list[dict[str, Any]]:
         """Sampled scenes of so many objects, whose values will be replaced."""
@@ -204,7 +256,7 @@ class NonceEngine:
         values: Sequence[Objects],
         indices: Sequence[int],
         pool: str,
-    ) -> list[bytes | None]:
+    ) -> Iterator[bytes | None]:
         """Layouts with other values as JSON rows; None where an object is no longer visible enough."""
         scenes = [
             {
@@ -228,24 +280,25 @@ class NonceEngine:
             pool=pool,
         )
         left = iter(edited.json_rows())
-        return [next(left) if made else None for made in is_made.tolist()]
+        return iter([next(left) if made else None for made in is_made.tolist()])
 
     def _named(self, values: Sequence[int]) -> dict[str, str]:
-        return {kind: names[value] for (kind, names), value in zip(self.stream.types, values, strict=True)}
+        named = zip(self.stream.types, values, strict=True)
+        return {kind: names[value] for (kind, names), value in named if value != OF_LAYOUT}
 
     def table(self, split: str) -> QuestionTable:
         """The questions of a condition."""
         condition = NONCE_SPLITS.index(split)
-        numbers, answers = self.vocab.question_token_to_idx, self.vocab.answer_token_to_idx
-        made = {group.name: self._of_group(group, condition, numbers) for group in self._groups}
+        answers = self.vocab.answer_token_to_idx
+        self._find_questions(self._groups)
+        made = {group.name: self._of_group(group, condition) for group in self._groups}
         mine = [made[each.group.name] for each in self.episodes]
-        programs, lengths = self._programs([each.program for each in mine])
         n_support = self._n_support
         columns: dict[str, Any] = {
             "questions": _rows([each.question for each in mine], self._engine.templates.question_width),
             "question_lengths": [len(each.question) for each in mine],
-            "programs": programs,
-            "program_lengths": lengths,
+            "programs": _rows([each.program for each in mine], self._engine.templates.program_width),
+            "program_lengths": [len(each.program) for each in mine],
             "answers": [answers[each.answer] for each in self.episodes],
             "image_idxs": range(len(mine)),
             "question_families": [FORMS.index(each.group.form) for each in self.episodes],
@@ -264,48 +317,39 @@ class NonceEngine:
         }
         return QuestionTable(NONCE, typed, vocab=self.vocab, hop=NONE, split=split, pool=SCENES)
 
-    def _of_group(self, group: Group, condition: int, numbers: Mapping[str, int]) -> "_OfGroup":
+    def _of_group(self, group: Group, condition: int) -> "_OfGroup":
         """What the rows of a group share."""
-
-        def tokens(text: str) -> list[int]:
-            return [numbers[word] for word in ("<START>", *text.split(), "<END>")]
-
+        numbers = self.vocab.question_token_to_idx
         words = np.zeros(len(self._values), dtype=np.int32)
         for (kind, value), word in zip(group.named, group.words, strict=True):
             words[self._first[kind] + value] = numbers[word]
-        asked = (group.named[0], group.named[N_A])
         said = [
-            tokens(f"this is a {self._phrase([group.named[word] for word in pair])}")
+            _tokens(numbers, f"this is a {self._phrase([group.named[word] for word in pair])}".split())
             for pair in group.mentions[condition]
         ]
-        filters = [
-            {
-                "function": f"filter_{self.stream.types[kind][0]}",
-                "value_inputs": [self.stream.types[kind][1][value]],
-            }
-            for kind, value in sorted(asked)
-        ]
-        ends = {"exist": ["exist"], "count": ["count"], "query": ["unique"]}[group.form.asks]
-        if group.asked is not None:
-            ends.append(f"query_{self.stream.types[group.asked][0]}")
-        nodes: list[dict[str, Any]] = [
-            {"function": "scene"},
-            *filters,
-            *({"function": name} for name in ends),
-        ]
-        program = [
-            {"value_inputs": [], **node, "inputs": [place - 1] if place else []}
-            for place, node in enumerate(nodes)
-        ]
-        phrase = self._phrase(asked, plural=group.form.asks == "count")
-        question = {
-            "exist": f"is there a {phrase}",
-            "count": f"how many {phrase} are there",
-            "query": f"what {self.stream.types[group.asked or 0][0]} is the {phrase}",
+        pair = [int(self._first[kind]) + value for kind, value in (group.named[0], group.named[N_A])]
+        support = self._supports[group.name][condition].tolist()
+        if group.form.asks == COMPLEX:
+            question, program = self._found[group.name][2:]
+        else:
+            question, program = self._of_pair(group)
+        return _OfGroup(question, program, said, support, words, pair)
+
+    def _of_pair(self, group: Group) -> tuple[list[int], list[int]]:
+        """The tokens of the question and of the program of a form that asks about the pair alone."""
+        pair = sorted((group.named[0], group.named[N_A]))
+        types, asked = self.stream.types, self.stream.types[group.asked or 0][0]
+        phrase = self._phrase(pair, plural=group.form.asks == "count")
+        question, functions = {
+            "exist": (f"is there a {phrase}", ["exist"]),
+            "count": (f"how many {phrase} are there", ["count"]),
+            "query": (f"what {asked} is the {phrase}", [f"query_{asked}", "unique"]),
         }[group.form.asks]
-        pair = [int(self._first[kind]) + value for kind, value in asked]
-        support = self._support_idxs(group)[condition].tolist()
-        return _OfGroup(tokens(question), program, said, support, words, pair)
+        functions += [f"filter_{types[kind][0]}[{types[kind][1][value]}]" for kind, value in reversed(pair)]
+        return (
+            _tokens(self.vocab.question_token_to_idx, question.split()),
+            _tokens(self.vocab.program_token_to_idx, [*functions, "scene"]),
+        )
 
     def _phrase(self, named: Sequence[tuple[int, int]], *, plural: bool = False) -> str:
         """Values as adjectives in the order of their types, and a noun."""
@@ -314,17 +358,6 @@ class NonceEngine:
         }
         noun = by_type.pop("shape", "thing") + "s" * plural
         return " ".join([*by_type.values(), noun])
-
-    def _programs(self, programs: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[Ints, list[int]]:
-        """(N, P) the tokens of programs in prefix order, and their numbers."""
-        world = self._engine.world
-        data = json.dumps(
-            {"questions": [{"question": "", "image_index": 0, "program": program} for program in programs]}
-        ).encode()
-        handle, _ = Programs.from_questions(world.vocabulary, data, file="nonce")
-        tokens = ProgramTokens(world.vocabulary, self.vocab.programs())
-        rows = handle.to_tokens(tokens, self._engine.templates.program_width)
-        return rows, (rows != 0).sum(axis=1).tolist()
 
     def _partner(self, row: int) -> int:
         """The next row of a row's group, after the last one the first; -1 if this is the group's only row."""
@@ -338,7 +371,7 @@ class _OfGroup(NamedTuple):
     """What the rows of a group share in one condition."""
 
     question: list[int]
-    program: list[dict[str, Any]]
+    program: list[int]
     statements: list[list[int]]
     support: list[int]
     words: Ints
@@ -351,6 +384,10 @@ GRIDS = tuple(dict.fromkeys("_".join(grid) for form in FORMS for grid in form.gr
 
 def _grid_name(group: Group, types: Sequence[tuple[str, Sequence[str]]]) -> str:
     return f"{types[group.a][0]}_{types[group.b][0]}"
+
+
+def _tokens(numbers: Mapping[str, int], names: Sequence[str]) -> list[int]:
+    return [numbers[name] for name in ("<START>", *names, "<END>")]
 
 
 def _filled(rows: Sequence[Sequence[int]], n: int) -> list[Sequence[int]]:

@@ -28,10 +28,14 @@ class Draws:
         """One of the items."""
         return items[self.below(len(items))]
 
+    def sample(self, items: Sequence[T], n: int) -> list[T]:
+        """Some of the items, n, in drawn order."""
+        order = list(items)
+        for place in range(n):
+            other = place + self.below(len(order) - place)
+            order[place], order[other] = order[other], order[place]
+        return order[:n]
+
     def shuffled(self, items: Sequence[T]) -> list[T]:
         """The items in drawn order."""
-        order = list(items)
-        for last in range(len(order) - 1, 0, -1):
-            other = self.below(last + 1)
-            order[last], order[other] = order[other], order[last]
-        return order
+        return self.sample(items, len(items))

@@ -2,7 +2,8 @@
 
 Episodes come in groups that share support, words and question; their scenes are matched and their answers
 differ. Groups of all forms take turns, so that a smaller number of episodes is a prefix of a larger one. A
-group is a function of the world's values, the seed, the form and a number.
+group is a function of the world's values, the seed, the form and a number. What a complex question asks also
+depends on where objects are, so it is found when they are placed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,6 +30,12 @@ Objects = npt.NDArray[np.int8]
 Types = Sequence[tuple[str, Sequence[str]]]
 """Each attribute type of a world with its values."""
 
+COMPLEX = "complex"
+"""What a form asks whose questions are those of templates."""
+
+OF_LAYOUT = -1
+"""Instead of a value: it is drawn with the places of objects, anew for each attempt to find a question."""
+
 N_A = 3
 """The number of values of A in every grid."""
 
@@ -38,7 +45,7 @@ class Form:
     """A form of question on grids of one size.
 
     Attributes:
-        asks: "exist", "count" or "query".
+        asks: "exist", "count", "query" or "complex".
         n_b: the number of values of B; A has `N_A`.
         grids: the attribute types (A, B) that groups take in turn.
         n_objects: the numbers of objects of its scenes.
@@ -70,6 +77,7 @@ FORMS: tuple[Form, ...] = (
     Form("exist", 2, _OF_TWO_VALUES, (4, 6), ("no", "yes")),
     Form("query", 3, _OF_SHAPES, (8,)),
     Form("count", 3, _OF_SHAPES, (8, 9), ("0", "1", "2")),
+    Form(COMPLEX, 3, _OF_SHAPES, (8,), ("no", "yes")),
 )
 """The forms of questions, in the order in which groups take turns."""
 
@@ -88,8 +96,10 @@ class Group:
         words: the nonce word of each of `named`.
         slots: the support's slots in order.
         support: (2, K, T) the values of the support's objects in `unseen` and in `seen`.
-        scenes: (S, N, T) the values of the objects of each scene.
-        answers: (S,) the answer to each scene.
+        scenes: (S, N, T) the values of the objects of each scene; `OF_LAYOUT` for those of types without
+            words if the question is complex.
+        answers: (S,) the answer to each scene; of a complex question, whose scenes may have to be reversed,
+            once that is known.
         asked: the type that a query asks for; None for other forms.
     """
 
@@ -147,13 +157,14 @@ class EpisodeStream:
         missing: one sentence for each form or grid that they do not allow.
     """
 
-    def __init__(self, types: Types, *, seed: int, told: bool = True) -> None:
+    def __init__(self, types: Types, *, seed: int, told: bool = True, forms: Sequence[Form] = FORMS) -> None:
         """Opens the stream.
 
         Args:
             types: the world's attribute types and values.
             seed: from 0 to 2**64 - 1.
             told: whether an episode tells which words are for which attribute, so that few images suffice.
+            forms: the forms that are wanted.
 
         Raises:
             SplitError: no form can be made of these values.
@@ -163,7 +174,7 @@ class EpisodeStream:
         self._n_values = [len(values) for _, values in self.types]
         self._grids: dict[Form, tuple[tuple[str, str], ...]] = {}
         self.missing: list[str] = []
-        for form in FORMS:
+        for form in forms:
             problems = {grid: self._problem(form, grid) for grid in form.grids}
             self.missing += [
                 f"{form.name} of {grid[0]} and {grid[1]}: {problem}"
@@ -210,10 +221,10 @@ class EpisodeStream:
         turn, place = divmod(number, len(grids))
         a, b = (self._names.index(kind) for kind in grids[place])
         named = (
-            *((a, value) for value in draws.shuffled(range(self._n_values[a]))[:N_A]),
-            *((b, value) for value in draws.shuffled(range(self._n_values[b]))[: form.n_b]),
+            *((a, value) for value in draws.sample(range(self._n_values[a]), N_A)),
+            *((b, value) for value in draws.sample(range(self._n_values[b]), form.n_b)),
         )
-        words = tuple(draws.shuffled(self._words)[: len(named)])
+        words = tuple(draws.sample(self._words, len(named)))
         slots = ordered_slots(support_slots(form.n_b, told=self.told), draws, first=turn % 2)
         matched = draws.choice(matched_scenes(form.asks, N_A, form.n_b, draws.choice(form.n_objects)))
         asked, sides = self._asked(form, (a, b), turn // 2, draws)
@@ -227,6 +238,8 @@ class EpisodeStream:
                 i, j = kinds[condition]
                 support[condition, slot, a], support[condition, slot, b] = named[i][1], named[N_A + j][1]
         scenes = self._scenes(matched, (a, b), named, asked, sides, draws)
+        if form.asks == COMPLEX:
+            scenes[:, :, self._unnamed(a, b)] = OF_LAYOUT
         answers = form.answers or tuple(self.types[asked][1][side] for side in sides if asked is not None)
         group = Group(form, number, a, b, named, words, slots, support, scenes, answers, asked)
         self._check_identified(group)
@@ -240,8 +253,7 @@ class EpisodeStream:
             return None, ()
         able = [kind for kind in self._unnamed(*grid) if self._n_values[kind] > 1]
         asked = able[turn % len(able)]
-        values = draws.shuffled(range(self._n_values[asked]))[:2]
-        return asked, tuple(sorted(values))
+        return asked, tuple(sorted(draws.sample(range(self._n_values[asked]), 2)))
 
     def _unnamed(self, a: int, b: int) -> list[int]:
         return [kind for kind in range(len(self.types)) if kind not in (a, b)]

@@ -57,13 +57,13 @@ def matched_scenes(asks: str, n_a: int, n_b: int, n_objects: int) -> tuple[Match
     """All matched groups of a form of question on a grid, by enumeration; empty if there are none.
 
     Args:
-        asks: "exist" (the first scene has no a_0 b_0, the second has one), "count" (0, 1 and 2), or "query"
-            (one, with either value of a third attribute).
+        asks: "exist" (the first scene has no a_0 b_0, the second has one), "count" (0, 1 and 2), "query"
+            (one, with either value of a third attribute), or "complex" (the same scenes).
         n_a: the number of values of A; `n_b` that of B.
         n_b: the number of values of B.
         n_objects: the number of objects of each scene.
     """
-    if asks == "query":
+    if asks in ("query", "complex"):
         return tuple(_with_sides(n_a, n_b)) if n_objects == _OF_TWO_BLOCKS else ()
     answers = (0, 1) if asks == "exist" else (0, 1, 2)
     return tuple(_with_numbers(n_a, n_b, n_objects, answers, keeps_unshown=asks == "exist"))
