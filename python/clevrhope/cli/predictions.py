@@ -72,6 +72,13 @@ Which questions
     --level LEVEL... -> levels: Only questions on this level of difficulty, 1 to 5; repeatable.
     --seed N0: With --limit or --half-width, seed of the images; if left out, one is drawn and printed.
     {_SUITE}
+    --nonce: Episodes with new words in place of the test sets, in both conditions: all of them, and about
+        200 of each condition with --control words and real. --limit then counts those of each condition.
+    --control none|words|real|text|bare|told... -> controls: With --nonce, ask only in these ways. none: the
+        test itself; words: about single words; real: in real words; text: without images; bare: without
+        what teaches the words; told: say which words are colors, where this is to be found. Repeatable.
+    --support message|turns = message: With --nonce, the images that teach the words are in the message with
+        the question, or each in a turn of its own.  [default: message]
 What is written
     {_OUT}
     --format requests|batch|vlmeval|html = requests -> form: requests: for a program; batch: files beside the
@@ -97,6 +104,9 @@ def ask(
     model: str | None,
     max_tokens: int | None,
     jpeg: int | None,
+    nonce: bool,
+    controls: tuple[str, ...],
+    support: str,
     quiet: bool,
     **choices: Any,
 ) -> None:
@@ -118,6 +128,15 @@ def ask(
         raise click.UsageError(f"--out: {out} should end in {ending}, as --format {form} writes it")
     if jpeg is not None and form not in ("batch", "vlmeval"):
         raise click.UsageError("--jpeg needs --format batch or vlmeval, whose files contain images")
+    others = splits or choices["hops"] or half_width is not None or choices["suite"] or choices["levels"]
+    if nonce and others:
+        raise click.UsageError("--nonce does not go with --split, --hop, --half-width, --suite or --level")
+    if not nonce and (controls or support != "message"):
+        raise click.UsageError("--control and --support need --nonce, which asks about episodes")
+    if form == "html" and controls:
+        raise click.UsageError("--control does not go with --format html: people answer the test itself")
+    if form in ("html", "vlmeval") and support != "message":
+        raise click.UsageError(f"--support does not go with --format {form}, which shows the images together")
     if half_width is not None and (limit is not None or choices["suite"] or choices["levels"]):
         raise click.UsageError(
             "--half-width chooses how many questions are asked; leave out --limit, --level and --suite"
@@ -132,25 +151,28 @@ def ask(
     if half_width is not None:
         choices["limit"] = _limits(folder, choices, half_width)
     requests = out if form == "requests" else out.with_suffix(".jsonl")
-    n = write_requests(
-        folder,
-        requests,
-        seed=drawn,
-        form=form,
-        instruction=found,
-        jpeg=jpeg,
-        progress=shown_progress({"quiet": quiet}),
-        **choices,
-    )
+    same: dict[str, Any] = {"seed": drawn, "form": form, "instruction": found, "jpeg": jpeg}
+    pages: tuple[str, ...] = ("",)
+    if nonce:
+        from clevrhope.metrics.nonce_requests import PAGES, NonceRequests
+
+        asked = NonceRequests(folder, controls=controls, limit=limit, support=support, **same)
+        say(f"{len(asked.chosen):,} requests with {asked.n_images:,} images")
+        n, pages = asked.write(requests), PAGES
+    else:
+        n = write_requests(folder, requests, progress=shown_progress({"quiet": quiet}), **same, **choices)
     if seed is None and choices["limit"] is not None:
         say(f"Seed {drawn} was drawn; to reproduce: --seed {drawn}", err=True)
     said, replies, predictions = f"{n:,} requests", "REPLIES.jsonl", "predictions.jsonl"
     if form == "html":
-        from clevrhope.metrics.survey import INSTRUCTIONS, paragraphs, write_survey
+        from clevrhope.metrics.survey import INSTRUCTIONS, OF_EPISODES, paragraphs, write_survey
 
-        above = INSTRUCTIONS if found is None else paragraphs(found.text)
-        write_survey(requests, out, title=f"{n:,} questions about images", instructions=above)
-        say(f"{out}: a page with {n:,} questions; people open it and save a file each. Then run")
+        above = (OF_EPISODES if nonce else INSTRUCTIONS) if found is None else paragraphs(found.text)
+        for page in pages:
+            path = out.with_stem(f"{out.stem}_{page}") if page else out
+            of_page = write_survey(requests, path, instructions=above, page=page)
+            say(f"{path}: a page with {of_page:,} questions; people open it and save a file each.")
+        say("Give nobody both pages. Then run" if nonce else "Then run")
         replies, predictions = "FILES...", "people.jsonl"
     elif form == "vlmeval":
         from clevrhope.metrics.harness_files import write_table
@@ -167,7 +189,8 @@ def ask(
         replies = "RESULTS.jsonl..."
     else:
         say(f'{requests}: {said}; answer each with a line {{"id": ..., "reply": ...}}, then run')
-    say(f"clevrhope answers {replies} --requests {requests} --out {predictions}")
+    with_dataset = f" --dataset {folder}" if nonce else ""
+    say(f"clevrhope answers {replies} --requests {requests}{with_dataset} --out {predictions}")
     if jpeg is not None:
         say(f"Images are JPEG of quality {jpeg}, so their pixels are not those of the dataset.")
 

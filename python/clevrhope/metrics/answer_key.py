@@ -88,7 +88,7 @@ class AnswerKey:
 
         Raises:
             DatasetError: the folder is not a dataset, is only one machine's part of one, or has no questions
-                about sets of images although these are asked for.
+                of the kind.
         """
         self.kind = kind
         self._layout = Layout(Path(folder))
@@ -98,10 +98,13 @@ class AnswerKey:
         self.attributes: Mapping[str, Sequence[str]] = self._manifest.world["attributes"]
         """The values of each attribute."""
         self._entries: Mapping[str, Mapping[str, Any]] = getattr(self._manifest, kind.listed)
-        if kind.of_sets and not self._entries:
-            raise DatasetError(
-                f"{folder}: it has no questions about sets of images; add them with clevrhope build --covr"
+        if kind is not SINGLE and not self._entries:
+            what, option = (
+                ("questions about sets of images", "--covr")
+                if kind.of_sets
+                else ("episodes with nonce words", "--nonce")
             )
+            raise DatasetError(f"{folder}: it has no {what}; add them with clevrhope build {option}")
         self._vocab = read_vocab(kind.vocab(self._layout, kind.splits[0]))
         numbers = self._vocab.answer_token_to_idx
         self.answers: Mapping[str, int] = {
@@ -188,13 +191,18 @@ class AnswerKey:
             self._tables[hop, suite, split] = pairs
         return self._tables[hop, suite, split]
 
+    @property
+    def asked_of(self) -> str:
+        """Digits that stand for the dataset, which requests have."""
+        return self._manifest.digest
+
     def check_asked_of(self, file: Path, asked_of: object) -> None:
         """Checks that a file of predictions does not name another dataset.
 
         Raises:
             PredictionsError: it does.
         """
-        if asked_of not in (None, here := self._manifest.digest):
+        if asked_of not in (None, here := self.asked_of):
             raise PredictionsError(
                 f"{file}: the answers are to requests about another dataset (asked_of is {shown(asked_of)}, "
                 f"and {here} for {self.folder}); give the folder that the requests were made of"

@@ -24,6 +24,9 @@ AnswerNumbers = npt.NDArray[np.int16]
 NOT_GIVEN, NOT_AN_ANSWER = -1, -2
 
 
+CONDITIONS = ("instruction", "jpeg", "support")
+"""What a model was asked under: columns that all requests, and all predictions that are compared, share."""
+
 EXAMPLES = 3
 """Number of problems of each kind that a message names; all are counted."""
 
@@ -315,7 +318,7 @@ def _check_one_condition(rows: Mapping[Path, Mapping[str, Any]]) -> None:
         PredictionsError: two of the files, whose first rows are given, do not.
     """
     asked = {file: row for file, row in rows.items() if row.get("asked_of") is not None}
-    for key in ("instruction", "jpeg"):
+    for key in CONDITIONS:
         found = {"none" if row.get(key) is None else shown(row[key]): file for file, row in asked.items()}
         if len(found) > 1:
             (one, first), (other, second), *_ = found.items()
