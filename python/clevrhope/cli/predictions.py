@@ -329,6 +329,7 @@ Which questions
     --suite NAME: Score the pairs of this suite (carets, rad, holdout, visual) instead: accuracy, consistency
         and RAD.
     --covr: Score the answers to questions about sets of images (COVR) instead.
+    --nonce: Score the answers to episodes with new words instead: both conditions, their gap, and controls.
     --covr-split PREDICATE... -> predicates: With --covr, also score questions with and without properties,
         such as has-quant; repeatable.
     --partial: Score incomplete predictions, and say how many are missing.
@@ -339,13 +340,21 @@ Tables and intervals
     --bootstrap N0 = 1000: Number of bootstrap samples of the images behind the 95% intervals; 0 gives no
         intervals.  [default: 1000]
     --seed N0: Seed of the bootstrap; if left out, one is drawn and printed.
+    --csv FILE -> csv_file: Also write all measures to this file, one a row.
 """)
 @options(f"""
     {_QUIET}
     {_JSON}
 """)
 def score(
-    folder: Path, predictions: tuple[Path, ...], by: str | None, families: bool, partial: bool, **choices: Any
+    folder: Path,
+    predictions: tuple[Path, ...],
+    by: str | None,
+    families: bool,
+    partial: bool,
+    csv_file: Path | None,
+    nonce: bool,
+    **choices: Any,
 ) -> None:
     """Scores predictions (JSON Lines or Parquet) on the test sets of DIR, with gaps and intervals.
 
@@ -362,7 +371,8 @@ def score(
     }
     suite, predicates = choices["suite"], choices["predicates"]
     if is_captions(folder):
-        if suite is not None or choices["covr"] or predicates or partial or families or by is not None:
+        others = suite is not None or choices["covr"] or nonce or predicates or csv_file is not None
+        if others or partial or families or by is not None:
             raise click.UsageError(
                 f"{folder} has captions, which go with --hop, --bootstrap and --seed alone"
             )
@@ -374,7 +384,16 @@ def score(
         return
     if predicates and not choices["covr"]:
         raise click.UsageError("--covr-split needs --covr, which scores questions about sets of images")
-    if choices["covr"]:
+    if nonce:
+        if choices["covr"] or by is not None or families or suite is not None or options.pop("hops"):
+            raise click.UsageError(
+                "--nonce does not go with --covr, --suite, --by, --families or --hop: episodes have "
+                "breakdowns of their own"
+            )
+        from clevrhope.metrics.nonce import score_nonce
+
+        results = score_nonce(folder, predictions, partial=partial, **options)
+    elif choices["covr"]:
         if by is not None or families or suite is not None:
             raise click.UsageError(
                 "--covr does not go with --by, --families or --suite: questions about sets of images have "
@@ -405,8 +424,10 @@ def score(
             breakdowns = ["family"] * families + [name.strip() for name in by.split(",") if by != "none"]
         results = run(folder, predictions, by=breakdowns, partial=partial, **options)
     from clevrhope.metrics.score_tables import scores_lines
-    from clevrhope.metrics.scores_json import scores_json
+    from clevrhope.metrics.scores_json import scores_csv, scores_json
 
+    if csv_file is not None:
+        scores_csv(results, csv_file)
     if choices["as_json"]:
         say_json(scores_json(results))
         return

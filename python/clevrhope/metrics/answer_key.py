@@ -19,7 +19,7 @@ from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.levels import levels_of
 from clevrhope.dataset.measured import read_measured
 from clevrhope.dataset.mentions import mentions_together
-from clevrhope.dataset.question_kinds import PAIRS, SETS, SINGLE, Field, QuestionKind, kind_of
+from clevrhope.dataset.question_kinds import NONCE, PAIRS, SETS, SINGLE, Field, QuestionKind, kind_of
 from clevrhope.dataset.question_table import QuestionTable, check_numbers, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
@@ -31,6 +31,7 @@ from clevrhope.splits.covr.description import Description
 from clevrhope.splits.covr.kinds import COVR_KINDS, is_covr
 from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
+from clevrhope.splits.nonce.kinds import NONCE_SPLITS
 from clevrhope.splits.palettes import parse_pool_name
 
 BREAKDOWNS = ("family", "answer", "objects")
@@ -57,7 +58,9 @@ def is_trained_on(split: str) -> bool:
 
 
 def has_to_be_answered(split: str) -> bool:
-    """Whether a model that leaves out a split is incomplete; the split for tuning may be left out."""
+    """Whether a model that leaves out a split is incomplete; that for tuning and controls may be left out."""
+    if kind_of(split) is NONCE:
+        return split in NONCE_SPLITS
     return split not in SPLITS or SPLITS[split].is_test_set
 
 

@@ -98,13 +98,10 @@ class Episodes(AnswerKey):
         if control != "words":
             return table
         if (hop, split) not in self._tables:
-            rows = [self.probe(condition, *divmod(k, N_PROBES)) for k in range(N_PROBES * len(table))]
-            columns = {
-                "answers": np.asarray([self.answers[answer] for _, _, answer in rows], dtype=np.int32),
-                "image_idxs": np.asarray([image for image, _, _ in rows], dtype=np.int32),
-            }
+            of_word = [self.answers["yes"], self.answers["no"]]
+            answers = np.tile(np.asarray(of_word, dtype=np.int32), N_PROBES // 2 * len(table))
             about: dict[str, Any] = {"hop": hop, "split": split, "pool": OBJECTS}
-            self._tables[hop, split] = QuestionTable(NONCE, columns, vocab=self._vocab, **about)
+            self._tables[hop, split] = QuestionTable(NONCE, {"answers": answers}, vocab=self._vocab, **about)
         return self._tables[hop, split]
 
     def question(self, split: str, index: int) -> EpisodeQuestion:
@@ -212,7 +209,7 @@ class Episodes(AnswerKey):
             sorted(kind for kind in among if (kind[side] == pair[side][1]) != bool(is_no))
             for among in (kinds[0] & kinds[1], here)
         ]
-        values = self._values(self._images)[:, columns]
+        values = self._shown[:, columns]
         draws = Draws(0, "nonce probes", N_PROBES * row + number)
         of_kind = self._images[(values == draws.choice(wanted[0] or wanted[1])).all(axis=1)]
         others = of_kind[~np.isin(of_kind, np.concatenate(supports))]
@@ -229,6 +226,11 @@ class Episodes(AnswerKey):
         """The support images of all episodes, which are the ones that the folder has."""
         every = [table.support_idxs.ravel() for table in self.conditions.values()]
         return np.setdiff1d(np.concatenate(every), [-1]).astype(np.int32)
+
+    @cached_property
+    def _shown(self) -> npt.NDArray[np.int64]:
+        """(M, T) the values of the objects that `_images` show."""
+        return self._values(self._images)
 
     def _values(self, images: Numbers) -> npt.NDArray[np.int64]:
         """(M, T) the values of the objects that support images show, which their indices say."""

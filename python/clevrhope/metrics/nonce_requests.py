@@ -18,7 +18,7 @@ from clevrhope.splits.hops import NONE
 from clevrhope.splits.nonce.kinds import NONCE_SPLITS, OBJECTS, TEST, condition_and_control, control_split
 
 Messages = list[tuple[str, list[tuple[str, str]]]]
-"""Messages in order: who says each ("user" or "assistant"), and ("image", path) and ("text", text) in them."""
+"""Messages in order: who says each ("user", "assistant"), and ("image", path) and ("text", text) in it."""
 
 MESSAGE, TURNS, LIST = "message", "turns", "list"
 """How a support is given: in the message with the question, in separate turns, or as a list of images whose
