@@ -7,6 +7,7 @@ tasks. docs/vlms.md has an example.
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
+from math import sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageUser,
+    Content,
+    ContentImage,
+    ContentText,
+)
 from inspect_ai.scorer import (
     Metric,
     SampleScore,
@@ -38,6 +46,7 @@ from clevrhope.runtime.settings import check_whole
 
 if TYPE_CHECKING:
     from clevrhope.metrics.answer_key import AnswerKey
+    from clevrhope.metrics.episodes import Episodes
 
 Attributes = dict[str, list[str]]
 Row = Mapping[str, Any]
@@ -100,6 +109,29 @@ def suite(
     return _task(dataset, hop, split, limit, seed, instruction, suite)
 
 
+@task
+def nonce(
+    dataset: str,
+    control: str | Sequence[str] = "none",
+    limit: int | None = None,
+    seed: int | None = None,
+    instruction: str = "short",
+    support: str = "message",
+) -> Task:
+    """Episodes with nonce words in both conditions, and the gap between these.
+
+    Args:
+        dataset: a folder with episodes.
+        control: how episodes are asked, as for `clevrhope ask --control`; several are separated by commas.
+        limit: maximum number of episodes of each condition, in whole groups, which are drawn.
+        seed: seed for drawing groups; needed with `limit`.
+        instruction: as for `hope`.
+        support: "message" or "turns": where the images are that teach the words.
+    """
+    controls = _names(control)
+    return _task(dataset, (), (), limit, seed, instruction, controls=controls, support=support)
+
+
 class TaskError(click.ClickException, ClevrhopeError):
     """A task cannot be made; Inspect's command line prints its message without a traceback."""
 
@@ -112,6 +144,7 @@ def _task(
     seed: int | None,
     instruction: str,
     suite: str | None = None,
+    **of_episodes: Any,
 ) -> Task:
     from clevrhope.dataset.folder import Folder
     from clevrhope.pipeline.importing import dataset_of
@@ -124,17 +157,24 @@ def _task(
             check_whole("limit", limit, least=1)
         prompt = find_instruction(instruction)
         root = dataset_of(Path(dataset), LOG.info).resolve()
-        rows = _requests(root, suite, hops=_names(hop), splits=_names(split), limit=limit, seed=seed or 0)
-        samples = [_sample(row, about, prompt) for row, about in zip(rows, _about(root, rows), strict=True)]
+        if of_episodes:
+            rows = _requests_of_episodes(root, limit=limit, seed=seed or 0, **of_episodes)
+            known = _about_episodes(root, rows)
+        else:
+            chosen = {"hops": _names(hop), "splits": _names(split)}
+            rows = _requests(root, suite, limit=limit, seed=seed or 0, **chosen)
+            known = _about(root, rows)
+        samples = [_sample(row, about, prompt) for row, about in zip(rows, known, strict=True)]
         of_world = Folder.open(root, finished=False).attributes
     except ClevrhopeError as error:
         raise TaskError(str(error)) from error
     attributes = {name: [*values] for name, values in of_world.items()}
-    for sample in samples if suite else ():
+    for sample in samples if suite or of_episodes else ():
         sample.metadata = {**(sample.metadata or {}), "dataset": str(root), "pairs_of": suite}
+    of_kind = pairs if suite else episodes if of_episodes else correct
     return Task(
         dataset=MemoryDataset(samples, name=root.name),
-        scorer=[pairs(attributes) if suite else correct(attributes), unread(attributes)],
+        scorer=[of_kind(attributes), unread(attributes)],
     )
 
 
@@ -142,8 +182,7 @@ def _requests(root: Path, suite: str | None, **choice: Any) -> Sequence[Row]:
     """What is asked, as `clevrhope ask` writes it; of a suite, all questions of its pairs."""
     from clevrhope.metrics.request_files import read_requests, write_requests
 
-    _FOLDERS.append(TemporaryDirectory(prefix="clevrhope-"))
-    out = Path(_FOLDERS[-1].name) / "requests.jsonl"
+    out = _request_file()
     write_requests(root, out, suite=suite, **choice)
     rows = list(read_requests(out))
     if suite is None:
@@ -151,6 +190,22 @@ def _requests(root: Path, suite: str | None, **choice: Any) -> Sequence[Row]:
     hops, splits = ([*dict.fromkeys(row[key] for row in rows)] for key in ("hop", "split"))
     write_requests(root, out, **{**choice, "hops": hops, "splits": splits, "limit": None})
     return [*_of_pairs(root, suite, rows, list(read_requests(out)))]
+
+
+def _request_file() -> Path:
+    """The path of a file in a new temporary folder."""
+    _FOLDERS.append(TemporaryDirectory(prefix="clevrhope-"))
+    return Path(_FOLDERS[-1].name) / "requests.jsonl"
+
+
+def _requests_of_episodes(root: Path, **choice: Any) -> Sequence[Row]:
+    """What is asked about episodes, as `clevrhope ask --nonce` writes it."""
+    from clevrhope.metrics.nonce_requests import NonceRequests
+    from clevrhope.metrics.request_files import read_requests
+
+    out = _request_file()
+    NonceRequests(root, **choice).write(out)
+    return list(read_requests(out))
 
 
 def _of_pairs(root: Path, suite: str, made: Sequence[Row], of_splits: Sequence[Row]) -> Iterator[Row]:
@@ -176,6 +231,13 @@ def _key(root: Path, suite: str) -> "AnswerKey":
     from clevrhope.metrics.answer_key import AnswerKey
 
     return AnswerKey.of_suite(root, suite)
+
+
+@cache
+def _episodes(root: Path) -> "Episodes":
+    from clevrhope.metrics.episodes import Episodes
+
+    return Episodes(root)
 
 
 def _names(names: str | Sequence[str]) -> list[str]:
@@ -206,18 +268,34 @@ def _about(root: Path, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
         yield answers[number], images[number]
 
 
-_COLUMNS = ("hop", "split", "suite", "suite_sha256", "asked_of", "question_index")
+def _about_episodes(root: Path, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    """The right answer to each request, and the group of matched scenes that its episode is in."""
+    from clevrhope.metrics.episodes import N_PROBES
+
+    of = _episodes(root)
+    for row in rows:
+        number = row["question_index"] // (N_PROBES if row["control"] == "words" else 1)
+        yield of.answer(row), f"group {of.groups[number]}"
+
+
+_COLUMNS = ("hop", "split", "control", "suite", "suite_sha256", "asked_of", "question_index")
 """What a prediction says of its request; samples have `question`, `answers` and `asked`, too."""
 
 
 def _sample(row: Row, about: tuple[str, str], instruction: Instruction) -> Sample:
+    from clevrhope.metrics.nonce_requests import messages
+
     answer, image = about
-    paths = row["images"] if "images" in row else [row["image"]]
-    content: list[Any] = [*(ContentImage(image=path) for path in paths)]
-    content.append(ContentText(text=instruction.after(row["question"])))
+    turns: list[ChatMessage] = []
+    for role, parts in messages({**row, "prompt": instruction.after(row["question"])}):
+        content: list[Content] = [
+            ContentImage(image=part) if kind == "image" else ContentText(text=part) for kind, part in parts
+        ]
+        of_role = ChatMessageUser if role == "user" else ChatMessageAssistant
+        turns.append(of_role(content=content))
     return Sample(
         id=row["id"],
-        input=[ChatMessageUser(content=content)],
+        input=turns,
         target=answer,
         metadata={
             **{key: row[key] for key in ("question", "answers", "asked", *_COLUMNS) if key in row},
@@ -259,6 +337,39 @@ def minimal_gap() -> Metric:
 
     def compute(scores: list[SampleScore]) -> float:
         return _gap(scores, "minimal")
+
+    return compute
+
+
+@metric
+def condition_gap() -> Metric:
+    """Accuracy in `unseen` minus that in `seen`, from -1 to 1, and its standard error; of each control.
+
+    Episodes are paired, and those of a group of matched scenes are a cluster.
+    """
+
+    def compute(scores: list[SampleScore]) -> Value:
+        from clevrhope.splits.nonce.kinds import NONCE_SPLITS, TEST, condition_and_control
+
+        rights: dict[tuple[str, str, int], dict[str, float]] = {}
+        for each in scores:
+            about = each.sample_metadata or {}
+            condition, control = condition_and_control(about["split"])
+            place = (control, about["image"], about["question_index"])
+            rights.setdefault(place, {})[condition] = each.score.as_float()
+        differences: dict[str, dict[str, list[float]]] = {}
+        for (control, group, _), of in rights.items():
+            if len(of) == len(NONCE_SPLITS):
+                unseen, seen = (of[split] for split in NONCE_SPLITS)
+                differences.setdefault(control, {}).setdefault(group, []).append(unseen - seen)
+        found: dict[str, float] = {}
+        for control, groups in differences.items():
+            n = sum(map(len, groups.values()))
+            gap = sum(map(sum, groups.values())) / n
+            name = "gap" if control == TEST else f"{control}_gap"
+            squares = ((sum(each) - len(each) * gap) ** 2 for each in groups.values())
+            found |= {name: gap, f"{name}_stderr": sqrt(sum(squares)) / n}
+        return found
 
     return compute
 
@@ -305,20 +416,25 @@ def pair_scores() -> Metric:
     return compute
 
 
-@scorer(
-    metrics=[
-        grouped(accuracy(), "group", all=False),
-        grouped(stderr(cluster="image"), "group", name_template="{group_name}_stderr", all=False),
-        complex_gap(),
-        minimal_gap(),
-    ]
-)
+_OF_GROUPS = [
+    grouped(accuracy(), "group", all=False),
+    grouped(stderr(cluster="image"), "group", name_template="{group_name}_stderr", all=False),
+]
+
+
+@scorer(metrics=[*_OF_GROUPS, complex_gap(), minimal_gap()])
 def correct(attributes: Attributes) -> Scorer:
     """Whether a reply gives the right answer, read as `clevrhope answers` reads it.
 
     Args:
         attributes: the values of each attribute of the dataset's world.
     """
+    return _correctness(attributes)
+
+
+@scorer(metrics=[*_OF_GROUPS, condition_gap()])
+def episodes(attributes: Attributes) -> Scorer:
+    """As `correct`, in both conditions of episodes, with the gap."""
     return _correctness(attributes)
 
 
@@ -364,4 +480,7 @@ def _read(state: TaskState, attributes: Attributes) -> str | None:
     key = repr((attributes, about["answers"]))
     if key not in _READERS:
         _READERS[key] = ReplyReader(about["answers"], attributes)
-    return _READERS[key].read(about["question"], state.output.completion, asked=about.get("asked", ()))
+    texts = [about["question"], state.output.completion]
+    if "control" in about:
+        texts = [_episodes(Path(about["dataset"])).in_real_words(about, text) for text in texts]
+    return _READERS[key].read(*texts, asked=about.get("asked", ()))

@@ -17,9 +17,9 @@ HOSTILE = '<script>alert("a")</script>'
 
 @pytest.fixture(scope="session")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A demo with images, masks, a single value, questions over several images and a suite."""
+    """A demo with images, masks, a single value, questions over several images, episodes and a suite."""
     out = tmp_path_factory.mktemp("browse") / "data"
-    build_demo(out, hops=(HOP, "none"), prelim=("cyan",), covr=True, passes=("mask",), images="both")
+    build_demo(out, hops=(HOP, "none"), prelim=("cyan",), covr=True, passes=("mask",), images="both", nonce=9)
     assert run_command(["suite", "carets", str(out), "--hop", HOP, "--quiet"]) == 0
     return out
 

@@ -92,8 +92,9 @@ class SiteFolder(Folder):
 
     def stamps(self, hop: str) -> Stamps:
         """The stamps of the files that an index of a HOP is made from."""
-        patterns = ("*vocab.json", f"hops/{hop}/*.*", "covr/vocab.json", f"covr/{hop}/*.*", "scenes/*/*.json")
-        return {path: _stamp(path) for pattern in patterns for path in self.layout.root.glob(pattern)}
+        patterns = ("*vocab.json", f"hops/{hop}/*.*", "covr/vocab.json", f"covr/{hop}/*.*", "nonce/*.*")
+        found = (path for each in (*patterns, "scenes/*/*.json") for path in self.layout.root.glob(each))
+        return {path: _stamp(path) for path in found}
 
     def is_current(self) -> bool:
         """Whether the manifest is the one that was read; raises DatasetError if it is gone."""

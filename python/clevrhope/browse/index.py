@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from clevrhope.browse.folder import SiteFolder, SplitKey, Stamps
 from clevrhope.dataset.mentions import mentions
+from clevrhope.dataset.question_kinds import NONCE
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import CHUNK_ROWS
 from clevrhope.dataset.vocab import Vocab
@@ -27,8 +28,9 @@ from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.runtime.progress import Advance, Progress
 from clevrhope.runtime.reading import is_passing, reason
 
-FIRST_TEMPLATE = 1 << 16
-"""Number of the first template of questions about sets of images; families have lower numbers."""
+FIRST_NAMED: Mapping[str, int] = {"templates": 1 << 16, "forms": 1 << 17}
+"""The attribute with names of templates, or of forms of episodes -> the number of the first; families have
+lower numbers."""
 
 INDEXES_KEPT = 4
 """Number of sub-datasets whose indexes stay in memory, at 60 MB each at the paper's size."""
@@ -196,8 +198,8 @@ class _Reader:
     ) -> IndexedSplit:
         families = reader.question_families.astype(np.int32)
         if names := reader.kind.columns["question_families"].names:
-            families += FIRST_TEMPLATE
-            self.index.families |= enumerate(reader.attributes[names], FIRST_TEMPLATE)
+            families += FIRST_NAMED[names]
+            self.index.families |= enumerate(reader.attributes[names], FIRST_NAMED[names])
         tokens, mentioned = self._tokens(reader, vocab, advance)
         columns = (np.full_like(families, number), families, reader.answers, mentioned, self._objects(reader))
         words: dict[str, list[int]] = {}
@@ -220,14 +222,17 @@ class _Reader:
             part = slice(begin, min(begin + CHUNK_ROWS, len(reader)))
             try:
                 questions, programs = reader.tokens(begin, CHUNK_ROWS)
+                if reader.kind is NONCE:
+                    rows = (reader.in_nonce_words(k, each) for k, each in enumerate(questions, begin))
+                    questions = np.stack([*rows])
                 tokens[:, part] = questions[:, :longest].T
                 if hop is not None and hop.target:
                     mentioned[part] = mentions(
                         programs, vocab, self._folder.vocabulary, hop.target, of_sets=reader.kind.of_sets
                     )
             except ClevrhopeError as error:
-                rows = f"{begin:,} to {part.stop - 1:,}"
-                self._note(error, f"questions {rows} are not found by their words or what they mention")
+                named = f"{begin:,} to {part.stop - 1:,}"
+                self._note(error, f"questions {named} are not found by their words or what they mention")
             advance(part.stop - begin)
         return tokens, mentioned
 
@@ -260,7 +265,7 @@ class _Reader:
         """Keeps the names of the families that occur, as far as they are known."""
         columns = [split.columns[:, FACETS.index("family")] for split in self.index.splits.values()]
         used = np.unique(np.concatenate([*columns, np.zeros(0, np.int32)])).tolist()
-        numbers = [number for number in used if number < FIRST_TEMPLATE]
+        numbers = [number for number in used if number < min(FIRST_NAMED.values())]
         layout = self._folder.layout
         try:
             self._folder.checked(layout.vocab)

@@ -9,19 +9,23 @@ import numpy as np
 
 from clevrhope.browse.addresses import Links, Query
 from clevrhope.browse.folder import SiteFolder, SplitKey
-from clevrhope.browse.index import FACETS, FIRST_TEMPLATE, Facet, Index, Indexes, Making
+from clevrhope.browse.index import FACETS, Facet, Index, Indexes, Making
 from clevrhope.browse.models import OUTCOMES, Model, Models, chosen_rows
 from clevrhope.browse.program_graph import GAP_Y, STEP_HEIGHT, STEP_WIDTH
 from clevrhope.browse.views import PairLine, QuestionLine, Views
-from clevrhope.dataset.question_kinds import kind_of
+from clevrhope.dataset.question_kinds import NONCE, kind_of
 from clevrhope.errors import ConfigError
 from clevrhope.images.renderers import made_by
 from clevrhope.pages import render_page
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import name_order
 from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.nonce.kinds import NONCE_CAPTIONS
 
 LINES_A_PAGE = 25
+
+CAPTIONS = {**{name: kind.caption for name, kind in COVR_KINDS.items()}, **NONCE_CAPTIONS}
+"""What is in each split that is not one of a held-out pair."""
 
 SIZES: Mapping[str, Any] = {
     "STEP_WIDTH": STEP_WIDTH,
@@ -77,11 +81,9 @@ class Pages:
             hop = folder.known_hop(name)
             splits = []
             for split in folder.splits(name):
-                kind, of_sets = SPLITS.get(split), COVR_KINDS.get(split)
+                kind = SPLITS.get(split)
                 entry = getattr(manifest, kind_of(split).listed).get(name, {}).get(split)
-                caption = (
-                    of_sets.caption if of_sets else kind.caption_of(len(hop.target)) if kind and hop else ""
-                )
+                caption = kind.caption_of(len(hop.target)) if kind and hop else CAPTIONS.get(split, "")
                 splits.append((SplitKey(name, split), None if entry is None else entry["questions"], caption))
             suites = [
                 SplitKey(name, split, suite)
@@ -233,12 +235,12 @@ class Pages:
         index = self._indexes.ready(place.hop)
         family, mention = "", None
         if index is not None and place.split in index.splits:
-            indexed = view.family + (FIRST_TEMPLATE if view.template else 0)
-            family, mention = index.families.get(indexed, ""), index.mentions(place.split, row)
+            family, mention = index.families.get(view.family, ""), index.mentions(place.split, row)
         hop = self._folder.known_hop(place.hop)
         before, after = self._neighbours(links, place, row, query, n, index)
+        is_episode = kind_of(place.split) is NONCE
         return self._render(
-            "question.html",
+            "episode.html" if is_episode else "question.html",
             links,
             query,
             view=view,
@@ -251,6 +253,7 @@ class Pages:
             group=self._views.group(place, row),
             same_image=self._views.about_same_image(place, row),
             pairs=self._views.pairs_of(place, row),
+            episode=self._views.episode(place, row) if is_episode else None,
             before=before,
             after=after,
             back=self._list_link(links, place, row, query),

@@ -12,8 +12,11 @@ import numpy as np
 from clevrhope.browse.folder import SiteFolder, SplitKey
 from clevrhope.browse.models import Judged, Models
 from clevrhope.browse.program_graph import ProgramGraph, Step, program_graph
+from clevrhope.dataset.detokenizer import Detokenizer
+from clevrhope.dataset.episodes import Meaning, meanings, mentions, phrase
 from clevrhope.dataset.layout import image_filename
-from clevrhope.dataset.question_kinds import PAIRS, RELATIONS, SET_PAIRS, TIERS
+from clevrhope.dataset.nonce_text import statements_of
+from clevrhope.dataset.question_kinds import ABSENT, PAIRS, RELATIONS, SET_PAIRS, TIERS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.suite_pools import is_pixel_edit, parse_suite_pool
 from clevrhope.errors import ClevrhopeError, DatasetError
@@ -21,6 +24,7 @@ from clevrhope.programs import Scene, SceneSet, TracedStep, trace
 from clevrhope.runtime.reading import reading
 from clevrhope.scenes.sketch import box_px, object_words
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
+from clevrhope.splits.nonce.kinds import NONCE_SPLITS, TOLD, nonce_file
 
 MOST_RELATIVES = 60
 """Maximum number of questions of a group or about the same image, and of pairs, that a page lists."""
@@ -114,6 +118,45 @@ class QuestionView:
     def shows_lit(self, image: int) -> bool:
         """Whether an image is in the result of the marked step."""
         return self.lit is not None and image in self.lit.images
+
+
+@dataclass(frozen=True)
+class SupportImage:
+    """An image of an episode's support."""
+
+    image: ImageView
+    statement: str
+    is_swapped: bool
+    """Whether the other condition has another object here."""
+
+
+@dataclass(frozen=True)
+class ConditionView:
+    """The support of an episode in one condition."""
+
+    name: str
+    support: Sequence[SupportImage]
+    shown: Sequence[Sequence[Sequence[int]]]
+    """For each word of A and each of B, the numbers, from 1, of the images of which both are said."""
+
+
+@dataclass(frozen=True)
+class EpisodeView:
+    """What a page on an episode shows besides its question."""
+
+    of_a: Sequence[Meaning]
+    """The words for values of A, that of the question first."""
+    of_b: Sequence[Meaning]
+    conditions: Sequence[ConditionView]
+    plain_question: str
+    """The question in real words."""
+    pair: str
+    """What it asks about, in nonce words."""
+    plain_pair: str
+    """The same in real words."""
+    types_are_told: bool
+    others: Sequence[QuestionLine]
+    """The episodes with the same support and question."""
 
 
 @dataclass(frozen=True)
@@ -280,6 +323,53 @@ class Views:
             GroupImage(self.image(reader.pool, index), found, index == current)
             for index, found in lines.items()
         ]
+
+    def episode(self, place: SplitKey, row: int) -> EpisodeView:
+        """An episode in both conditions; raises DatasetError if either cannot be read."""
+        tables = [self._folder.reader(SplitKey(place.hop, split))[0] for split in NONCE_SPLITS]
+        table, vocab = self._folder.reader(place)
+        of_a, of_b = meanings(table, row, self._folder.attributes)
+        questions, _ = table.tokens(row)
+        others: list[int] = []
+        while (partner := int(table.partners[others[-1] if others else row])) not in (row, ABSENT, *others):
+            others.append(partner)
+        is_swapped = tables[0].support_idxs[row] != tables[1].support_idxs[row]
+        return EpisodeView(
+            of_a,
+            of_b,
+            [
+                self._condition(nonce_file(split), each, row, (of_a, of_b), is_swapped.tolist())
+                for split, each in zip(NONCE_SPLITS, tables, strict=True)
+            ],
+            Detokenizer(vocab).question(questions[0]).capitalize(),
+            phrase({each.kind: each.word for each in (of_a[0], of_b[0])}, self._folder.attributes),
+            phrase({each.kind: each.value for each in (of_a[0], of_b[0])}, self._folder.attributes),
+            table.types == TOLD,
+            [self.line(place, each) for each in others],
+        )
+
+    def _condition(
+        self,
+        name: str,
+        table: QuestionTable,
+        row: int,
+        words: tuple[Sequence[Meaning], Sequence[Meaning]],
+        is_swapped: Sequence[bool],
+    ) -> ConditionView:
+        assert table.vocab is not None
+        said = statements_of(table.in_nonce_words(row, table.statements[row]), table.vocab)
+        support = [
+            SupportImage(self.image(table.support_pool, index), statement, swapped)
+            for index, statement, swapped in zip(
+                table.support_idxs[row].tolist(), said, is_swapped, strict=False
+            )
+        ]
+        cells = [*zip(*(mentions(table, row, of) for of in words), strict=True)]
+        shown = [
+            [[k for k, cell in enumerate(cells, 1) if cell == (i, j)] for j in range(len(words[1]))]
+            for i in range(len(words[0]))
+        ]
+        return ConditionView(name, support, shown)
 
     def pairs_of(self, place: SplitKey, row: int) -> list[PairLine]:
         """The pairs of all suites in which a question of a split is the original or the partner.

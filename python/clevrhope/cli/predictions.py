@@ -38,7 +38,7 @@ _MOST_UNREADABLE = 3
 @click.argument("folder", metavar="DIR", type=DATASET)
 @options(f"""
     --kind NAME!: majority or majority_by_family (of the train set), always_no, coin, or symbolic, which
-        executes the true programs.
+        executes the true programs; strategies, or one of them, for episodes with nonce words.
     {_HOPS}
     --size 25k|N: Use only the first N questions of train.  [default: all]
     {_SUITE}
@@ -52,8 +52,11 @@ def baseline(
     """Writes the predictions of a simple baseline, or of the symbolic oracle, on the test sets of DIR."""
     from clevrhope.dataset.contents import find_hop
     from clevrhope.dataset.folder import Folder
+    from clevrhope.metrics.baselines import BASELINES
     from clevrhope.metrics.baselines import baseline as run
+    from clevrhope.metrics.nonce_strategies import play, table_of
     from clevrhope.metrics.predictions import write_predictions
+    from clevrhope.metrics.text_tables import table_lines
     from clevrhope.training.request import parse_size
 
     n_train = None if size is None else parse_size(size)
@@ -64,7 +67,10 @@ def baseline(
     options = [word for hop in choices["hops"] for word in ("--hop", find_hop(opened.layout, hop))]
     options += ["--suite", choices["suite"]] if choices["suite"] else []
     score = command_line("score", opened.title, out, *options)
-    lines = [f"{out}: {n:,} predictions of {kind}", f"To score them: {score}"]
+    lines = [f"{out}: {n:,} predictions of {kind}"]
+    if kind not in BASELINES:
+        lines += table_lines(table_of(play(opened, kind)))
+    lines.append(f"To score them: {score}")
     result = {"predictions": str(out), "model": kind, "n": n, "next": score}
     show_result({"as_json": as_json}, result, lines)
 
@@ -85,6 +91,13 @@ Which questions
     --level LEVEL... -> levels: Only questions on this level of difficulty, 1 to 5; repeatable.
     --seed N0: With --limit or --half-width, seed of the images; if left out, one is drawn and printed.
     {_SUITE}
+    --nonce: Episodes with new words in place of the test sets, in both conditions: all of them, and about
+        200 of each condition with --control words and real. --limit then counts those of each condition.
+    --control none|words|real|text|bare|told... -> controls: With --nonce, ask only in these ways. none: the
+        test itself; words: about single words; real: in real words; text: without images; bare: without
+        what teaches the words; told: say which words are colors, where this is to be found. Repeatable.
+    --support message|turns = message: With --nonce, the images that teach the words are in the message with
+        the question, or each in a turn of its own.  [default: message]
 What is written
     {_OUT}
     --format requests|batch|vlmeval|html = requests -> form: requests: for a program; batch: files beside the
@@ -110,6 +123,9 @@ def ask(
     model: str | None,
     max_tokens: int | None,
     jpeg: int | None,
+    nonce: bool,
+    controls: tuple[str, ...],
+    support: str,
     quiet: bool,
     as_json: bool,
     **choices: Any,
@@ -132,6 +148,15 @@ def ask(
         raise click.UsageError(f"--out: {out} should end in {ending}, as --format {form} writes it")
     if jpeg is not None and form not in ("batch", "vlmeval"):
         raise click.UsageError("--jpeg needs --format batch or vlmeval, whose files contain images")
+    others = splits or choices["hops"] or half_width is not None or choices["suite"] or choices["levels"]
+    if nonce and others:
+        raise click.UsageError("--nonce does not go with --split, --hop, --half-width, --suite or --level")
+    if not nonce and (controls or support != "message"):
+        raise click.UsageError("--control and --support need --nonce, which asks about episodes")
+    if form == "html" and controls:
+        raise click.UsageError("--control does not go with --format html: people answer the test itself")
+    if form in ("html", "vlmeval") and support != "message":
+        raise click.UsageError(f"--support does not go with --format {form}, which shows the images together")
     if half_width is not None and (limit is not None or choices["suite"] or choices["levels"]):
         raise click.UsageError(
             "--half-width chooses how many questions are asked; leave out --limit, --level and --suite"
@@ -146,26 +171,30 @@ def ask(
     if half_width is not None:
         choices["limit"] = _limits(folder, choices, half_width, as_json)
     requests = out if form == "requests" else out.with_suffix(".jsonl")
-    n = write_requests(
-        folder,
-        requests,
-        seed=drawn,
-        form=form,
-        instruction=found,
-        jpeg=jpeg,
-        progress=shown_progress({"quiet": quiet}),
-        **choices,
-    )
+    same: dict[str, Any] = {"seed": drawn, "form": form, "instruction": found, "jpeg": jpeg}
+    pages: tuple[str, ...] = ("",)
+    if nonce:
+        from clevrhope.metrics.nonce_requests import PAGES, NonceRequests
+
+        asked = NonceRequests(folder, controls=controls, limit=limit, support=support, **same)
+        say(f"{len(asked.chosen):,} requests with {asked.n_images:,} images")
+        n, pages = asked.write(requests), PAGES
+    else:
+        n = write_requests(folder, requests, progress=shown_progress({"quiet": quiet}), **same, **choices)
     if seed is None and choices["limit"] is not None:
         say(f"Seed {drawn} was drawn; to reproduce: {repeated({'--seed': drawn})}", err=True)
     said, replies, predictions = f"{n:,} requests", ["REPLIES.jsonl"], "predictions.jsonl"
     files, lines = {requests: None, out: None}, []
     if form == "html":
-        from clevrhope.metrics.survey import INSTRUCTIONS, paragraphs, write_survey
+        from clevrhope.metrics.survey import INSTRUCTIONS, OF_EPISODES, paragraphs, write_survey
 
-        above = INSTRUCTIONS if found is None else paragraphs(found.text)
-        write_survey(requests, out, title=f"{n:,} questions about images", instructions=above)
-        lines.append(f"{out}: a page with {n:,} questions; people open it and save a file each. Then run")
+        above = (OF_EPISODES if nonce else INSTRUCTIONS) if found is None else paragraphs(found.text)
+        for page in pages:
+            path = out.with_stem(f"{out.stem}_{page}") if page else out
+            of_page = write_survey(requests, path, instructions=above, page=page)
+            files[path] = None
+            lines.append(f"{path}: a page with {of_page:,} questions; people open it and save a file each.")
+        lines.append("Give nobody both pages. Then run" if nonce else "Then run")
         replies, predictions = ["FILES..."], "people.jsonl"
     elif form == "vlmeval":
         from clevrhope.metrics.harness_files import write_table
@@ -183,7 +212,8 @@ def ask(
         replies = ["RESULTS.jsonl..."]
     else:
         lines.append(f'{requests}: {said}; answer each with a line {{"id": ..., "reply": ...}}, then run')
-    then = command_line("answers", *replies, "--requests", requests, "--out", predictions)
+    of_dataset = ["--dataset", folder] if nonce else []
+    then = command_line("answers", *replies, "--requests", requests, *of_dataset, "--out", predictions)
     lines.append(then)
     if jpeg is not None:
         lines.append(f"Images are JPEG of quality {jpeg}, so their pixels are not those of the dataset.")
@@ -328,6 +358,7 @@ Which questions
     --suite NAME: Score the pairs of this suite (carets, rad, holdout, visual) instead: accuracy, consistency
         and RAD.
     --covr: Score the answers to questions about sets of images (COVR) instead.
+    --nonce: Score the answers to episodes with new words instead: both conditions, their gap, and controls.
     --covr-split PREDICATE... -> predicates: With --covr, also score questions with and without properties,
         such as has-quant; repeatable.
     --partial: Score incomplete predictions, and say how many are missing.
@@ -338,13 +369,21 @@ Tables and intervals
     --bootstrap N0 = 1000: Number of bootstrap samples of the images behind the 95% intervals; 0 gives no
         intervals.  [default: 1000]
     --seed N0: Seed of the bootstrap; if left out, one is drawn and printed.
+    --csv FILE -> csv_file: Also write all measures to this file, one a row.
 """)
 @options(f"""
     {_QUIET}
     {_JSON}
 """)
 def score(
-    folder: Path, predictions: tuple[Path, ...], by: str | None, families: bool, partial: bool, **choices: Any
+    folder: Path,
+    predictions: tuple[Path, ...],
+    by: str | None,
+    families: bool,
+    partial: bool,
+    csv_file: Path | None,
+    nonce: bool,
+    **choices: Any,
 ) -> None:
     """Scores predictions (JSON Lines or Parquet) on the test sets of DIR, with gaps and intervals.
 
@@ -361,7 +400,8 @@ def score(
     }
     suite, predicates = choices["suite"], choices["predicates"]
     if is_captions(folder):
-        if suite is not None or choices["covr"] or predicates or partial or families or by is not None:
+        others = suite is not None or choices["covr"] or nonce or predicates or csv_file is not None
+        if others or partial or families or by is not None:
             raise click.UsageError(
                 f"{folder} has captions, which go with --hop, --bootstrap and --seed alone"
             )
@@ -373,7 +413,16 @@ def score(
         return
     if predicates and not choices["covr"]:
         raise click.UsageError("--covr-split needs --covr, which scores questions about sets of images")
-    if choices["covr"]:
+    if nonce:
+        if choices["covr"] or by is not None or families or suite is not None or options.pop("hops"):
+            raise click.UsageError(
+                "--nonce does not go with --covr, --suite, --by, --families or --hop: episodes have "
+                "breakdowns of their own"
+            )
+        from clevrhope.metrics.nonce import score_nonce
+
+        results = score_nonce(folder, predictions, partial=partial, **options)
+    elif choices["covr"]:
         if by is not None or families or suite is not None:
             raise click.UsageError(
                 "--covr does not go with --by, --families or --suite: questions about sets of images have "
@@ -404,8 +453,10 @@ def score(
             breakdowns = ["family"] * families + [name.strip() for name in by.split(",") if by != "none"]
         results = run(folder, predictions, by=breakdowns, partial=partial, **options)
     from clevrhope.metrics.score_tables import scores_lines
-    from clevrhope.metrics.scores_json import scores_json
+    from clevrhope.metrics.scores_json import scores_csv, scores_json
 
+    if csv_file is not None:
+        scores_csv(results, csv_file)
     if choices["as_json"]:
         say_json(scores_json(results))
         return

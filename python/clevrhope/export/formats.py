@@ -32,6 +32,8 @@ class Format:
     """Whether the format supports questions about one image."""
     sets: bool = False
     """Whether the format supports questions over several images."""
+    episodes: bool = False
+    """Whether the format has a place for the supports of episodes with nonce words."""
     splits: tuple[str, ...] = ()
     """The splits that the format has a place for; others are left out. Empty for all."""
     masks: bool = False
@@ -53,7 +55,14 @@ _TEST_SETS = (
 
 FORMATS: dict[str, Format] = {
     "parquet": Format(
-        parquet.write, prefer="png", needs="pyarrow", suites=True, sets=True, masks=True, shards=True
+        parquet.write,
+        prefer="png",
+        needs="pyarrow",
+        suites=True,
+        sets=True,
+        episodes=True,
+        masks=True,
+        shards=True,
     ),
     "webdataset": Format(webdataset.write, prefer="png", suites=True, sets=True, shards=True),
     "clevr": Format(clevr.write, prefer="png", one_hop=True, scenes=True),

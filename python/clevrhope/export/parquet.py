@@ -5,6 +5,7 @@
     figures/                                      images for the card
     <hop>/<split>-00000-of-00012.parquet          one row per question, with its image
     <hop>.covr/<split>-00000-of-00001.parquet     the same for questions about sets of images
+    nonce/<split>-00000-of-00001.parquet          the same for episodes with nonce words, with their supports
     <hop>.<suite>/<split>-00000-of-00001.parquet  the same for a suite, with columns that describe the pairs
 
 An image with nine questions is in nine rows, but is stored only once: the column is dictionary-encoded in
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from clevrhope.dataset.question_kinds import IMAGE, LABEL, Field
+from clevrhope.dataset.question_kinds import IMAGE, LABEL, NONCE, SETS, SINGLE, Field
 from clevrhope.export.columns import columns_of
 from clevrhope.export.croissant import croissant_json
 from clevrhope.export.readme import TITLE, readme
@@ -288,9 +289,8 @@ def _head(source: ExportSource, sizes: Sequence[TableSize]) -> str:
 
 
 def _body(source: ExportSource, shown: list[str]) -> str:
-    of_one = next((each for each in source.splits if not each.kind.of_sets), None)
-    of_sets = next((each for each in source.splits if each.kind.of_sets), None)
-    of_splits = columns_of(of_one) if of_one else ()
+    of_kind = {each.kind.name: columns_of(each) for each in reversed(source.splits)}
+    of_splits = of_kind.get(SINGLE.name, [])
     return readme(
         source,
         "parquet",
@@ -298,7 +298,8 @@ def _body(source: ExportSource, shown: list[str]) -> str:
         shown=shown,
         has_prelim=any(hop.startswith(f"{PRELIM}_") for hop in source.by_hop()),
         columns_of_one=of_splits,
-        columns_of_sets=columns_of(of_sets) if of_sets else (),
+        columns_of_sets=of_kind.get(SETS.name, []),
+        columns_of_episodes=of_kind.get(NONCE.name, []),
         columns_of_suites=[
             column for suite in source.suites[:1] for column in columns_of(suite) if column not in of_splits
         ],

@@ -150,6 +150,8 @@ def export(
     by_pool: dict[str, list[Ints]] = {}
     for each in source.splits if source.rendered else ():
         by_pool.setdefault(each.reader.pool, []).append(each.indices)
+        if each.support is not None:
+            by_pool.setdefault(each.reader.support_pool, []).append(each.support_idxs)
     exported = (*source.splits, *source.suites)
     total = sum(len(each.reader) for each in exported)
     stage = (progress or Silent()).stage(f"Exporting {format}", total=total, unit="questions")
@@ -190,9 +192,10 @@ def _names(
     names: list[tuple[str, str]] = []
     for kind in KINDS.values() if splits else (SINGLE if chosen.single else SETS,):
         named = [split for split in splits or () if kind_of(split) is kind]
-        if named and kind is NONCE:
+        if named and kind is NONCE and not chosen.episodes:
             raise ConfigError(
-                f"{named[0]}: exports have no place for the supports of episodes; clevrhope.load gives them"
+                f"--format {name} has no place for the supports of episodes, which {named[0]} has; take "
+                "--format parquet"
             )
         if named and not kind.of_sets and not chosen.single:
             raise ConfigError(f"--format {name} holds questions over several images, and {named[0]} has none")
@@ -255,7 +258,11 @@ def _source(
         images = _images(layout, manifest, reader.pool, image_idxs, chosen) if wants_images else None
         indices, counts = np.unique(image_idxs, return_counts=True)
         masks = find_passes(layout, reader.pool, indices, ("mask",)) if wants_masks and images else None
-        splits.append(SplitSource(reader, images, indices, counts, masks=masks, levels=levels, rows=rows))
+        made = SplitSource(reader, images, indices, counts, masks=masks, levels=levels, rows=rows)
+        if kind is NONCE and images is not None:
+            shown = made.support_idxs
+            made = replace(made, support=_images(layout, manifest, reader.support_pool, shown, chosen))
+        splits.append(made)
     bare = next((each for each in splits if each.images is None), None)
     if bare is not None and any(each.images is not None for each in splits):
         raise DatasetError(

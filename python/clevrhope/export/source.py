@@ -20,8 +20,9 @@ from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import Images
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.nonce_text import statements_of
 from clevrhope.dataset.passes_h5 import PassesFile
-from clevrhope.dataset.question_kinds import MARKS, Field, QuestionKind
+from clevrhope.dataset.question_kinds import ABSENT, IMAGE, MARKS, NONCE, OF_EPISODES, Field, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.steps import StepWriter
@@ -30,6 +31,7 @@ from clevrhope.replies.instructions import Instruction
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.threads import map_in_threads
+from clevrhope.splits.nonce.kinds import nonce_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ class SplitSource:
     """(questions,) the place of each question in its split, if only some levels were chosen."""
     steps: StepWriter | None = field(default=None, kw_only=True)
     """Writes the steps of answers; None if they are not exported."""
+    support: Images | None = field(default=None, kw_only=True)
+    """The images of episodes' supports; None for other questions, and in an export of text only."""
 
     @property
     def kind(self) -> QuestionKind:
@@ -102,6 +106,9 @@ class SplitSource:
     def fields(self) -> tuple[Field, ...]:
         """What is said of a question and its pair, followed by columns of its file as they are."""
         said, columns = (*self.kind.fields, *self.kind.pair_fields), self.kind.columns
+        if self.kind is NONCE:  # numbers of its columns would tell what words mean
+            images = [each for each in OF_EPISODES if each.kind == IMAGE]
+            return (*said, *(each for each in OF_EPISODES if self.support or each not in images))
         names = {field.name for field in said}
         raw = (
             Field(name, own, columns[own].holds, columns[own].dtype, several=bool(columns[own].row))
@@ -147,7 +154,14 @@ class SplitSource:
     @property
     def n_copies(self) -> int:
         """Number of images in all of these samples."""
-        return int(self.counts.sum()) if self.kind.of_sets else len(self.indices)
+        n_shown = len(self.support_idxs) if self.support else 0
+        return n_shown + (int(self.counts.sum()) if self.kind.of_sets else len(self.indices))
+
+    @property
+    def support_idxs(self) -> Ints:
+        """The scenes of the images of all supports, one after the other."""
+        indices: Ints = self.reader.support_idxs
+        return indices[indices != ABSENT]
 
     @property
     def n_programs(self) -> int:
@@ -234,9 +248,46 @@ class SplitSource:
                     text=reader.sentence(k, question),
                     program=detokenizer.program(program),
                     answer=detokenizer.answer(int(reader.answers[k])),
-                    about=reader.said(self.fields, k),
+                    about=self._about(k, question),
                     steps=said,
                 )
+
+    def _about(self, k: int, question: Ints) -> dict[str, Any]:
+        """What the fields say of a question."""
+        table = self.reader
+        said = table.said([field for field in self.fields if field.column], k)
+        if self.kind is not NONCE:
+            return said
+        indices = [index for index in table.support_idxs[k].tolist() if index != ABSENT]
+        names, spoken = self.vocab.questions(), table.in_nonce_words(k, table.statements[k])
+        pool, support = table.support_pool, self.support
+        images = [
+            {"bytes": support.png(index)(), "path": image_filename(pool, index)}
+            for index in indices
+            if support
+        ]
+        return {
+            **said,
+            "condition": nonce_file(self.split),
+            "group": self._groups[k],
+            "support_images": images,
+            "support_indices": indices,
+            "statements": statements_of(spoken, self.vocab),
+            "real_question": Detokenizer(self.vocab).question(question).capitalize(),
+            "real_statements": statements_of(table.statements[k], self.vocab),
+            "real_words": [
+                f"{names[word]}: {value}"
+                for value, word in zip(table.value_names, table.words[k].tolist(), strict=True)
+                if word
+            ],
+        }
+
+    @cached_property
+    def _groups(self) -> list[int]:
+        """(questions,) the number of each episode's group: whose partner is the next row, is in its group."""
+        partners = self.reader.partners
+        found: list[int] = np.cumsum(np.append(0, partners[:-1] != np.arange(1, len(partners)))).tolist()
+        return found
 
 
 def _png_of_mask(mask: npt.NDArray[np.uint8]) -> bytes:

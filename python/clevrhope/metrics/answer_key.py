@@ -19,7 +19,7 @@ from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.levels import levels_of
 from clevrhope.dataset.measured import read_measured
 from clevrhope.dataset.mentions import mentions_together
-from clevrhope.dataset.question_kinds import PAIRS, SETS, SINGLE, Field, QuestionKind, kind_of
+from clevrhope.dataset.question_kinds import NONCE, PAIRS, SETS, SINGLE, Field, QuestionKind, kind_of
 from clevrhope.dataset.question_table import QuestionTable, check_numbers, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
@@ -31,6 +31,7 @@ from clevrhope.splits.covr.description import Description
 from clevrhope.splits.covr.kinds import COVR_KINDS, is_covr
 from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
+from clevrhope.splits.nonce.kinds import NONCE_SPLITS
 from clevrhope.splits.palettes import parse_pool_name
 
 BREAKDOWNS = ("family", "answer", "objects")
@@ -57,7 +58,9 @@ def is_trained_on(split: str) -> bool:
 
 
 def has_to_be_answered(split: str) -> bool:
-    """Whether a model that leaves out a split is incomplete; the split for tuning may be left out."""
+    """Whether a model that leaves out a split is incomplete; that for tuning and controls may be left out."""
+    if kind_of(split) is NONCE:
+        return split in NONCE_SPLITS
     return split not in SPLITS or SPLITS[split].is_test_set
 
 
@@ -88,7 +91,7 @@ class AnswerKey:
 
         Raises:
             DatasetError: the folder is not a dataset, is only one machine's part of one, or has no questions
-                about sets of images although these are asked for.
+                of the kind.
         """
         self.kind = kind
         self._layout = Layout(Path(folder))
@@ -98,10 +101,13 @@ class AnswerKey:
         self.attributes: Mapping[str, Sequence[str]] = self._manifest.world["attributes"]
         """The values of each attribute."""
         self._entries: Mapping[str, Mapping[str, Any]] = getattr(self._manifest, kind.listed)
-        if kind.of_sets and not self._entries:
-            raise DatasetError(
-                f"{folder}: it has no questions about sets of images; add them with clevrhope build --covr"
+        if kind is not SINGLE and not self._entries:
+            what, option = (
+                ("questions about sets of images", "--covr")
+                if kind.of_sets
+                else ("episodes with nonce words", "--nonce")
             )
+            raise DatasetError(f"{folder}: it has no {what}; add them with clevrhope build {option}")
         self._vocab = read_vocab(kind.vocab(self._layout, kind.splits[0]))
         numbers = self._vocab.answer_token_to_idx
         self.answers: Mapping[str, int] = {
@@ -188,13 +194,18 @@ class AnswerKey:
             self._tables[hop, suite, split] = pairs
         return self._tables[hop, suite, split]
 
+    @property
+    def asked_of(self) -> str:
+        """Digits that stand for the dataset, which requests have."""
+        return self._manifest.digest
+
     def check_asked_of(self, file: Path, asked_of: object) -> None:
         """Checks that a file of predictions does not name another dataset.
 
         Raises:
             PredictionsError: it does.
         """
-        if asked_of not in (None, here := self._manifest.digest):
+        if asked_of not in (None, here := self.asked_of):
             raise PredictionsError(
                 f"{file}: the answers are to requests about another dataset (asked_of is {shown(asked_of)}, "
                 f"and {here} for {self.folder}); give the folder that the requests were made of"

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from clevrhope.dataset.answer_counts import answer_counts, most_frequent
 from clevrhope.dataset.contents import choose_suite, find_hop, hops_in, splits_in
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.oracle import execute_programs
@@ -23,7 +24,9 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_questions import suite_columns
 from clevrhope.dataset.vocab import NO_ANSWER, Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, command_line
+from clevrhope.metrics.nonce_strategies import ALL, STRATEGIES, play
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.splits.hops import NONE
 from clevrhope.splits.kinds import SPLITS, TRAIN
 
 
@@ -40,7 +43,8 @@ def baseline(
 
     Args:
         folder: a dataset that `build` wrote.
-        kind: one of `BASELINES`.
+        kind: one of `BASELINES`; or one of `nonce_strategies.STRATEGIES`, or "strategies" for all of them,
+            which answer episodes with nonce words in place of the test sets.
         hops: names of HOPs; all if empty.
         size: number of train questions to use, from the first, for kinds that learn; all if not given.
         suite: a suite; both questions of each of its pairs are then answered in place of the test sets.
@@ -50,9 +54,19 @@ def baseline(
         ConfigError: there is no such kind, HOP, size or suite.
         DatasetError: the folder is not a dataset, or a file in it is incomplete.
     """
-    if kind not in BASELINES:
-        raise ConfigError(f'--kind: no baseline "{kind}"; there are: {", ".join(BASELINES)}')
+    known = (*BASELINES, ALL, *STRATEGIES)
+    if kind not in known:
+        raise ConfigError(f'--kind: no baseline "{kind}"; there are: {", ".join(known)}')
     layout = Layout(Path(folder))
+    if kind not in BASELINES:
+        if hops or suite or size:
+            raise ConfigError(f"--kind: {kind} answers episodes; leave out --hop, --suite and --size")
+        given = play(Folder.open(layout.root, finished=False), kind)
+        return (
+            {"hop": NONE, "split": each.split, "question_index": each.row, "answer": each.answer,
+             "model": each.strategy}
+            for each in given
+        )  # fmt: skip
     if suite is not None:
         chosen = choose_suite(layout, suite, hops)
     else:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.question_kinds import SINGLE, kind_of
+from clevrhope.dataset.question_kinds import NONCE, SINGLE, kind_of
 from clevrhope.dataset.suite_questions import DIGITS
 from clevrhope.errors import ClevrhopeError, PredictionsError, command_line, shown
 from clevrhope.metrics.answer_key import AnswerKey, has_to_be_answered
@@ -23,6 +23,9 @@ AnswerNumbers = npt.NDArray[np.int16]
 
 NOT_GIVEN, NOT_AN_ANSWER = -1, -2
 
+
+CONDITIONS = ("instruction", "jpeg", "support")
+"""What a model was asked under: columns that all requests, and all predictions that are compared, share."""
 
 EXAMPLES = 3
 """Number of problems of each kind that a message names; all are counted."""
@@ -42,6 +45,13 @@ _SINGULAR_AND_PLURAL: Mapping[str, tuple[str, str]] = {
     ),
 }
 """Kind -> its name in messages."""
+
+_ABOUT: Mapping[str, str] = {
+    "single": "one image",
+    "sets": "sets of images, which --covr scores",
+    "nonce": "episodes with nonce words, which --nonce scores",
+}
+"""Kind of questions -> what messages say of them."""
 
 
 @dataclass
@@ -106,8 +116,8 @@ class Collector:
         """Predictions about suites that are not looked at."""
         self.other_suites: set[str] = set()
         """The names of these suites."""
-        self.n_of_others = 0
-        """Predictions about sets of images where those about one are scored, or the other way round."""
+        self.n_of_others: dict[str, int] = {}
+        """Predictions about questions of other kinds than are scored, by the kind's name."""
         self.problems = Problems()
 
     def add(self, block: Block) -> None:
@@ -131,8 +141,10 @@ class Collector:
         place = block.place(rows[0])
         if self._only_some and target.hop not in self.hops:
             self.n_left_aside += len(rows)
-        elif kind is not key.kind and (key.kind is not SINGLE or target.split in kind.splits):
-            self.n_of_others += len(rows)
+        elif kind is not key.kind and (
+            key.kind is not SINGLE or kind is NONCE or target.split in kind.splits
+        ):
+            self.n_of_others[kind.name] = self.n_of_others.get(kind.name, 0) + len(rows)
         elif splits is None:
             example = f'{place}: "{target.hop}"{_near_name(target.hop, key.splits)}'
             self.problems.note_unknown("hop", len(rows), example, target.hop)
@@ -233,10 +245,7 @@ class Collector:
 
     def _but_others(self) -> str:
         """The part of the "no predictions" message about the predictions that there are."""
-        others = []
-        if self.n_of_others:
-            about = "one image" if self._key.kind.of_sets else "sets of images, which --covr scores"
-            others.append(f"{self.n_of_others:,} about {about}")
+        others = [f"{n:,} about {_ABOUT[name]}" for name, n in self.n_of_others.items()]
         if self.other_suites:
             names = ", ".join(sorted(self.other_suites))
             others.append(f"{self.n_of_suites:,} about paired tests, which --suite {names} scores")
@@ -253,6 +262,8 @@ class Collector:
         models = dict.fromkeys(target._replace(split="") for target in self.given)
         for model in models:
             for split in self._key.splits[model.hop]:
+                if kind_of(split) is NONCE and not has_to_be_answered(split):
+                    continue  # controls may be about some of the episodes
                 target = model._replace(split=split)
                 given = self.given.get(target)
                 if given is None:
@@ -315,7 +326,7 @@ def _check_one_condition(rows: Mapping[Path, Mapping[str, Any]]) -> None:
         PredictionsError: two of the files, whose first rows are given, do not.
     """
     asked = {file: row for file, row in rows.items() if row.get("asked_of") is not None}
-    for key in ("instruction", "jpeg"):
+    for key in CONDITIONS:
         found = {"none" if row.get(key) is None else shown(row[key]): file for file, row in asked.items()}
         if len(found) > 1:
             (one, first), (other, second), *_ = found.items()

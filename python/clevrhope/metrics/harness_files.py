@@ -6,7 +6,7 @@ Both are made from a file of requests, which stays beside them, so that replies 
 import base64
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from PIL import Image
 
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.png import MAX_PNG_BYTES, is_whole_png, read_png
+from clevrhope.metrics.nonce_requests import messages
 from clevrhope.metrics.reply_files import custom_id
 from clevrhope.metrics.request_files import numbered_requests
 from clevrhope.runtime.atomic import whole_file
@@ -101,28 +102,40 @@ def _numbered(requests: Path, number: int) -> Path:
 def _batch_lines(requests: Path, model: str, max_tokens: int, jpeg: int | None) -> Iterator[bytes]:
     urls: dict[str, str] = {}
     for place, row in numbered_requests(requests):
-        images = row["images"] if "images" in row else [row["image"]]
+        said = messages(row)
+        images = [content for _, parts in said for kind, content in parts if kind == "image"]
         # Questions about one image mostly follow each other.
         urls = {image: urls.get(image) or image_url(Path(image), place, jpeg=jpeg) for image in images}
-        content: list[Any] = [{"type": "image_url", "image_url": {"url": urls[image]}} for image in images]
-        content.append({"type": "text", "text": row["prompt"]})
         line = {
             "custom_id": custom_id(str(row["id"]), row.get("instruction", "")),
             "method": "POST",
             "url": "/v1/chat/completions",
             "body": {
                 "model": model,
-                "messages": [{"role": "user", "content": content}],
+                "messages": [{"role": role, "content": _content(parts, urls)} for role, parts in said],
                 "max_completion_tokens": max_tokens,
             },
         }
         yield f"{json.dumps(line, ensure_ascii=False)}\n".encode()
 
 
+def _content(parts: Sequence[tuple[str, str]], urls: Mapping[str, str]) -> list[Any] | str:
+    """A message's content; one text alone is a string, which servers take from an assistant."""
+    if [kind for kind, _ in parts] == ["text"]:
+        return parts[0][1]
+    return [
+        {"type": "image_url", "image_url": {"url": urls[content]}}
+        if kind == "image"
+        else {"type": "text", "text": content}
+        for kind, content in parts
+    ]
+
+
 def write_table(requests: Path, out: Path, *, jpeg: int | None = None) -> None:
     """Writes VLMEvalKit's table for requests that have `prompt` and `right_answer`.
 
-    An image stands in the first row about it; later rows have the index of that row in its place.
+    An image stands in the first row about it; later rows have the index of that row in its place. A row
+    about several images has a list of them, and in `image_path` a list of their names.
 
     Args:
         requests: the file of requests.
@@ -130,21 +143,19 @@ def write_table(requests: Path, out: Path, *, jpeg: int | None = None) -> None:
         jpeg: as for `image_url`.
 
     Raises:
-        ConfigError: a request is about several images.
         DatasetError: an image cannot be read.
     """
     first_rows: dict[str, int] = {}
     with whole_file(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, delimiter="\t", lineterminator="\n")
-        table.writerow(("index", "image", "question", "answer", *_COPIED))
+        table.writerow(("index", "image", "image_path", "question", "answer", *_COPIED))
         for index, (place, row) in enumerate(numbered_requests(requests)):
-            if "images" in row:
-                raise ConfigError(
-                    f"{place}: a table of VLMEvalKit has one image a row; ask about several images with "
-                    "--format batch"
-                )
-            first = first_rows.setdefault(row["image"], index)
-            url = image_url(Path(row["image"]), place, jpeg=jpeg) if first == index else ""
-            image = url.partition(",")[2] or first
+            images = [content for _, parts in messages(row) for kind, content in parts if kind == "image"]
+            first = first_rows.setdefault(" ".join(images), index)
+            cells: list[Any] = [first]
+            if first == index:
+                cells = [image_url(Path(image), place, jpeg=jpeg).partition(",")[2] for image in images]
+            names = [Path(image).name for image in images]
+            image, path = (each[0] if len(each) == 1 else json.dumps(each) for each in (cells, names))
             copied = (row[name] for name in _COPIED)
-            table.writerow((index, image, row["prompt"], row["right_answer"], *copied))
+            table.writerow((index, image, path, row["prompt"], row["right_answer"], *copied))

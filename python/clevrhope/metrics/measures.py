@@ -6,6 +6,8 @@ CONS and C-ACC; Rosenberg et al., "Are VQA Systems RAD?", section 2.1, for RAD.
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from clevrhope.metrics.bootstrap import Floats, ratio
 from clevrhope.metrics.shares import Kind, Measures, difference, share
 
@@ -108,3 +110,72 @@ GENERALISATION_SCORES: Mapping[str, str] = {
 """Each score -> its text-only model. COVR's is trained on all questions: in its tables 7 and 8, VB_TEXT are
 means over templates of VB_TEXT in table 12, which is of the split with nothing held out. The other one, which
 is this project's, is trained on the same questions as the model."""
+
+_UNSEEN, _SEEN = share("unseen", "episodes"), share("seen", "episodes")
+_KNOWN_UNSEEN, _KNOWN_SEEN = share("known_unseen", "known_episodes"), share("known_seen", "known_episodes")
+
+
+def _half_width(sums: Mapping[str, Floats]) -> tuple[Floats, Floats]:
+    """Half of the gap's 95% interval: 1.96 SE, with the differences of a group of matched scenes summed.
+
+    If groups were single episodes, of which b and c are right in one condition only, SE would be
+    sqrt((b + c) / n^2 - gap^2 / n).
+    """
+    n = sums["episodes"]
+    gap = _UNSEEN(sums)[0] - _SEEN(sums)[0]
+    squares = sums["squares"] - 2 * gap * sums["products"] + gap**2 * sums["squared_sizes"]
+    return 1.96 * ratio(np.sqrt(np.maximum(squares, 0)), n), n
+
+
+def _chance(sums: Mapping[str, Floats]) -> tuple[Floats, Floats]:
+    return ratio(sums["sixths"], 6 * sums["episodes"]), sums["episodes"]
+
+
+def _noise_gap(sums: Mapping[str, Floats]) -> tuple[Floats, Floats]:
+    """The gap of a learner as often right on `seen` that composes, but loses words to one misperceived image.
+
+    It needs u images in `unseen` and s in `seen`, and guesses otherwise; with p the share that it knows in
+    `seen`, it knows p^(u / s) in `unseen`. Undefined for questions of several levels of chance.
+    """
+    chance, n = _chance(sums)
+    known = np.maximum(ratio(_SEEN(sums)[0] - chance, 1 - chance), 0)
+    gap = (1 - chance) * (known ** ratio(sums["images_unseen"], sums["images_seen"]) - known)
+    is_one_level = np.isclose(sums["squared_sixths"] * n, sums["sixths"] ** 2)
+    return np.where(is_one_level, gap, np.nan), n
+
+
+NONCE: Measures = {
+    "unseen": Kind("unseen", _UNSEEN),
+    "seen": Kind("seen", _SEEN),
+    "gap": Kind("gap, unseen minus seen", difference(_UNSEEN, _SEEN), signed=True),
+    "half_width": Kind("half-width of the gap by its formula", _half_width, is_share=False),
+    "noise_gap": Kind("gap by noise in images alone", _noise_gap, signed=True, is_share=False),
+    "chance": Kind("chance", _chance),
+    "group_unseen": Kind("whole groups right, unseen", share("group_unseen", "groups")),
+    "group_seen": Kind("whole groups right, seen", share("group_seen", "groups")),
+    "words_unseen": Kind("single words, unseen", share("words_unseen", "probes_unseen")),
+    "words_seen": Kind("single words, seen", share("words_seen", "probes_seen")),
+    "known": Kind("episodes with known words", share("known", "probed")),
+    "known_unseen": Kind("  of these unseen", _KNOWN_UNSEEN),
+    "known_seen": Kind("  of these seen", _KNOWN_SEEN),
+    "known_gap": Kind("  their gap", difference(_KNOWN_UNSEEN, _KNOWN_SEEN), signed=True),
+    **{
+        f"{control}_{side}": Kind(f"{text}, {side}", share(f"{control}_{side}", f"{control}_{side}_given"))
+        for control, text in {
+            "real": "real words",
+            "text": "without images",
+            "bare": "without support",
+            "told": "types told",
+        }.items()
+        for side in ("unseen", "seen")
+    },
+    **{
+        f"{flag}_{side}": Kind(f"{text}, {side}", share(f"{flag}_{side}", f"{of}_{side}"))
+        for flag, of, text in (("yes", "yes_no", "answered yes"), ("unread", "given", "not read"))
+        for side in ("unseen", "seen")
+    },
+}
+"""Of episodes with nonce words that are answered in both conditions, and of their controls (`metrics.nonce`).
+
+A word is known if all of its probes are right, so an episode's words are if all eight of both conditions are:
+by chance in 1 of 256."""

@@ -5,9 +5,10 @@ A request is one JSON object per line: `id`, `image` (a PNG file, relative to th
 also has `suite` and `suite_sha256` (the first digits of the SHA-256 of the suite's file). `asked_of` are
 digits that stand for the dataset, and end the `id`, so that replies to another dataset's requests are
 noticed. A question over several images has `images`, a list of paths, in place of `image`, and `asked`, the
-answers among which it asks. If images were drawn, `seed` is the seed of the draw. With an instruction,
-`instruction` is its label, and `prompt` the question with its text. Questions of train sets have
-`right_answer`, and others only where it is asked for.
+answers among which it asks. One about an episode with nonce words has `asked`, too, and `context`, a list of
+sentences with their images, `control` and `support` (`nonce_requests`). If images were drawn, `seed` is the
+seed of the draw. With an instruction, `instruction` is its label, and `prompt` the question with its text.
+Questions of train sets have `right_answer`, and others only where it is asked for.
 
 `reply_files` has the forms of replies. The predictions are marked "not trained on the splits" by default: a
 model that was not trained on a set without the pair has gaps that say nothing about systematicity.
@@ -15,7 +16,7 @@ model that was not trained on a set without the pair has gaps that say nothing a
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,13 +31,15 @@ from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.levels import check_levels, read_levels
 from clevrhope.dataset.manifest import existing_manifest
-from clevrhope.dataset.question_kinds import SETS
-from clevrhope.dataset.question_table import QuestionTable, open_split
+from clevrhope.dataset.question_kinds import NONCE, SETS, kind_of
+from clevrhope.dataset.question_table import open_split
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_questions import open_suite, suite_columns
 from clevrhope.dataset.vocab import NO_ANSWER, NOT_TRAINED, SPECIAL_TOKENS, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
 from clevrhope.metrics.answer_key import has_to_be_answered, is_trained_on
+from clevrhope.metrics.collector import CONDITIONS
+from clevrhope.metrics.episodes import Episodes
 from clevrhope.metrics.people import Agreement
 from clevrhope.metrics.predictions import write_predictions
 from clevrhope.metrics.reply_files import ID, numbered_rows, read_replies
@@ -66,15 +69,16 @@ REQUEST = Fields(
         "question_index": COUNT,
     },
     {
-        **dict.fromkeys(("image", "suite", "suite_sha256", "asked_of"), TEXT),
+        **dict.fromkeys(("image", "suite", "suite_sha256", "asked_of", "control", "support", "page"), TEXT),
         **dict.fromkeys(("instruction", "prompt", "right_answer"), TEXT),
         **dict.fromkeys(("images", "asked"), ListOf(TEXT)),
+        "context": ListOf(Fields({"text": TEXT}, {"image": TEXT})),
         **dict.fromkeys(("seed", "jpeg"), COUNT),
     },
 )
 """The keys of a request that are read again."""
-_COPIED = ("hop", "split", "suite", "suite_sha256", "asked_of", "question_index", "instruction", "jpeg")
-"""The columns of a request that its prediction has, too."""
+_COPIED = ("hop", "split", "control", "suite", "suite_sha256", "asked_of", "question_index")
+"""The columns of a request that its prediction has, too, besides `CONDITIONS`."""
 
 
 class ReplyCounts(NamedTuple):
@@ -206,7 +210,7 @@ def _requests(
                 levels_there |= {*of_questions.tolist()}
             drawn = kept[drawn_in_turn(tests[kept], first_images[kept], most, seed=seed)]
             indices = table.image_idxs[drawn]
-            path_of = _image_paths(layout, table, indices[indices >= 0], out)
+            path_of = image_paths(layout, table.pool, indices[indices >= 0], out)
             spoken = Detokenizer(vocab)
             name = "/".join(filter(None, (hop, suite, split)))
             for first, questions, programs in table.blocks():
@@ -277,6 +281,11 @@ def drawn_in_turn(tests: Numbers, images: Numbers, n: int | None, *, seed: int) 
         n: the number of questions; all if None.
         seed: seed for the order of the images.
     """
+    return np.sort(order_in_turn(tests, images, seed=seed)[:n])
+
+
+def order_in_turn(tests: Numbers, images: Numbers, *, seed: int) -> npt.NDArray[np.int64]:
+    """The order of all indices, of which `drawn_in_turn` takes the first."""
     distinct, image_of = np.unique(images, return_inverse=True)
     # Unlike `shuffle`, the raw output of a bit generator is the same in all versions of numpy.
     places = np.random.PCG64(seed).random_raw(len(distinct))[image_of]
@@ -284,15 +293,14 @@ def drawn_in_turn(tests: Numbers, images: Numbers, n: int | None, *, seed: int) 
     _, firsts, counts = np.unique(tests[order], return_index=True, return_counts=True)
     turns = np.empty(len(tests), dtype=np.int64)
     turns[order] = np.arange(len(tests)) - np.repeat(firsts, counts)
-    return np.sort(np.lexsort((tests, turns))[:n])
+    return np.lexsort((tests, turns))
 
 
-def _image_paths(layout: Layout, reader: QuestionTable, indices: Ints, out: Path) -> Callable[[int], str]:
-    """A function that returns the path of an image, relative to the folder of a file.
+def image_paths(layout: Layout, pool: str, indices: Ints, out: Path) -> Callable[[int], str]:
+    """A function that returns the path of a pool's image, relative to the folder of a file.
 
-    It writes an image stored only in HDF5 on first use.
+    It writes an image stored only in HDF5 on first use. `indices` are those of all images that are needed.
     """
-    pool = reader.pool
     images = find_images(layout, pool, indices, prefer="png")
     if images is None:
         raise DatasetError(
@@ -354,6 +362,9 @@ def write_answers(
     dataset = None if folder is None else Folder.open(folder, finished=False)
     digest = dataset and dataset.manifest.digest
     by_id = {str(row["id"]): row for row in read_requests(requests)}
+    episodes = _episodes(by_id.values(), requests, folder)
+    if episodes is not None:
+        digest = episodes.asked_of
     replies = [replies] if isinstance(replies, Path) else replies
     _check_one_condition(requests, by_id)
     instructions = {name: str(row.get("instruction", "")) for name, row in by_id.items()}
@@ -393,13 +404,15 @@ def write_answers(
                 allowed = tuple(row["answers"])
                 if allowed not in readers:
                     readers[allowed] = _reader(allowed, dataset, properties, requests)
-                question, asked = str(row["question"]), row.get("asked", ())
-                answer = readers[allowed].read(question, texts[name], asked=asked)
+                question, asked, text = str(row["question"]), row.get("asked", ()), texts[name]
+                if episodes is not None:
+                    question, text = (episodes.in_real_words(row, each) for each in (question, text))
+                answer = readers[allowed].read(question, text, asked=asked)
                 if readers[allowed].asks_for_yes_or_no(question, asked=asked):
                     of_yes_no.append(answer is not None)
                 if answer is None:
                     unreadable.append((name, texts[name]))
-                place: dict[str, Any] = {key: row[key] for key in _COPIED if key in row}
+                place: dict[str, Any] = {key: row[key] for key in (*_COPIED, *CONDITIONS) if key in row}
                 yield {**place, "answer": answer or NO_ANSWER, **of_run, **about}
 
     n = write_predictions(out, rows(), inputs=(*replies, requests))
@@ -409,13 +422,38 @@ def write_answers(
     return ReplyCounts(counts, unreadable, missing, given.failed, given.agreement)
 
 
+def _episodes(rows: Collection[Mapping[str, Any]], requests: Path, folder: Path | None) -> Episodes | None:
+    """The episodes that requests are about, checked to be those of the folder; None for other requests.
+
+    Raises:
+        PredictionsError: only some requests are about episodes, no folder is given, or its episodes differ.
+    """
+    of_episodes = [row for row in rows if kind_of(row["split"]) is NONCE]
+    if not of_episodes:
+        return None
+    if len(of_episodes) < len(rows):
+        raise PredictionsError(
+            f"{requests}: {len(of_episodes):,} of {len(rows):,} requests are about episodes with nonce "
+            "words, and others are not; give each kind of requests and their replies by themselves"
+        )
+    if folder is None:
+        raise PredictionsError(
+            f"{requests}: only the dataset knows what the nonce words of these requests mean; "
+            "add --dataset DIR"
+        )
+    episodes = Episodes(folder)
+    for row in of_episodes:
+        episodes.check(row, requests)
+    return episodes
+
+
 def _check_one_condition(requests: Path, by_id: Mapping[str, Mapping[str, Any]]) -> None:
-    """Checks that all requests have the same instruction and the same form of images.
+    """Checks that all requests have the same instruction, the same form of images and that of supports.
 
     Raises:
         PredictionsError: they do not.
     """
-    for key in ("instruction", "jpeg"):
+    for key in CONDITIONS:
         found = dict.fromkeys(str(row.get(key, "none")) for row in by_id.values())
         if len(found) > 1:
             raise PredictionsError(
@@ -441,6 +479,9 @@ def numbered_requests(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             row["image"] = os.path.normpath(folder / row["image"])
         if "images" in row:
             row["images"] = [os.path.normpath(folder / image) for image in row["images"]]
+        for each in row.get("context", ()):
+            if "image" in each:
+                each["image"] = os.path.normpath(folder / each["image"])
         yield place, row
 
 

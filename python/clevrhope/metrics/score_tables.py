@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from clevrhope.metrics.measures import MINIMAL_GROUPS
+from clevrhope.metrics.nonce import below_chance
+from clevrhope.metrics.nonce_tables import nonce_lines
 from clevrhope.metrics.results import Condition, Measure, Part, Results
 from clevrhope.metrics.suite_tables import suite_lines
 from clevrhope.metrics.text_tables import (
@@ -42,6 +44,8 @@ def scores_lines(results: Results) -> Iterator[str]:
     """The tables for each HOP and train size: its runs and their mean, then the breakdowns."""
     if results.kind == "pairs":
         yield from suite_lines(results)
+    elif results.kind == "nonce":
+        yield from nonce_lines(results)
     else:
         gaps = (
             "" if results.kind == "sets" else "; gaps, out-of-distribution minus in-distribution, in points"
@@ -62,7 +66,9 @@ def scores_lines(results: Results) -> Iterator[str]:
     yield ""
     splits = [split for condition in results.conditions for split in condition.splits.values()]
     has = {f"has_{name}": any(split.by(name) for split in splits) for name in ("crossings", "groups")}
-    yield from render_lines("scores/notes.md", results=results, splits=splits, **has)
+    below = [part for split in splits if results.kind == "nonce" for part in below_chance(split)]
+    names = list(dict.fromkeys(part.name or "all" for part in below))
+    yield from render_lines("scores/notes.md", results=results, splits=splits, below_chance=names, **has)
 
 
 def _condition(condition: Condition) -> Iterator[str]:

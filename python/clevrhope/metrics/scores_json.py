@@ -1,10 +1,13 @@
-"""Scores of every kind of question as one JSON object for programs; docs/predictions.md describes it."""
+"""Scores of every kind of question as JSON and as CSV for programs; docs/predictions.md describes them."""
 
+import csv
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from clevrhope.metrics.measures import GENERALISATION_SCORES, MINIMAL_GROUPS
+from clevrhope.metrics.nonce import below_chance
 from clevrhope.metrics.results import (
     Condition,
     Interval,
@@ -20,11 +23,13 @@ from clevrhope.metrics.suite_groups import CONNECTIVE, COVERAGE
 from clevrhope.metrics.suite_tables import ALL_PAIRS, OTHER_GROUPS
 from clevrhope.metrics.suites import YES_NO
 from clevrhope.metrics.text_tables import MODELS
+from clevrhope.runtime.atomic import whole_file
 
 
 def scores_json(results: Results) -> dict[str, Any]:
     """The scores as JSON values."""
-    shape = {"pairs": _suite_condition, "sets": _sets_condition}.get(results.kind, _condition)
+    shapes = {"pairs": _suite_condition, "sets": _sets_condition, "nonce": _nonce_condition}
+    shape = shapes.get(results.kind, _condition)
     content = {
         "folder": str(results.folder),
         **_fields(results, "n_predictions", "n_left_aside", "bootstrap", "seed"),
@@ -36,6 +41,25 @@ def scores_json(results: Results) -> dict[str, Any]:
     if results.kind == "sets":
         content["rows"] = [_predicate(row) for row in results.predicates]
     return content
+
+
+def scores_csv(results: Results, path: Path) -> None:
+    """Writes every measure of every group, for each run and for the mean, as rows of a table.
+
+    Raises:
+        DatasetError: the file cannot be written.
+    """
+    with whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(_COLUMNS)
+        for row in results.rows():
+            of = [row.hop, row.train_size, row.model, row.run, int(row.is_mean), row.split, *row.part]
+            ends = (row.interval.low, row.interval.high) if row.interval else ("", "")
+            table.writerow([*of, row.measure, row.value, *ends, row.n])
+
+
+_COLUMNS = ("hop", "train_size", "model", "run", "is_mean", "split", "by", "part", "cell")
+_COLUMNS += ("measure", "value", "low", "high", "n")
 
 
 def _fields(of: Any, *names: str) -> dict[str, Any]:
@@ -128,6 +152,22 @@ def _predicate(row: PredicateScores) -> dict[str, Any]:
             **scores.counts,
         }
     return content
+
+
+# Episodes with nonce words
+
+
+def _nonce_condition(condition: Condition) -> dict[str, Any]:
+    (of_split,) = condition.splits.values()
+    return {
+        **_fields(condition, "hop", "train_size", "runs", "missing"),
+        "overall": _scored(of_split.parts[Part()]),
+        "parts": {
+            by: {name: _scored(scored) for name, scored in of_split.by(by).items()}
+            for by in condition.breakdowns
+        },
+        "below_chance": [" ".join(part[:2]).strip() for part in below_chance(of_split)],
+    }
 
 
 # Pairs of a suite

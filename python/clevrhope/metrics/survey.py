@@ -21,20 +21,37 @@ INSTRUCTIONS = (
 )
 """The default instructions, by paragraph."""
 
+OF_EPISODES = (
+    "Each question comes with some small images. Below each of these is a sentence in made-up words, which "
+    "is true of the object that it shows. Find out what the words mean, and then answer the question about "
+    "the large image. The words of each question are new.",
+    "Please answer from the images alone, as well as you can, and write nothing down between questions.",
+    INSTRUCTIONS[1],
+)
+"""The same for episodes with nonce words."""
+
 
 def paragraphs(text: str) -> list[str]:
     """The paragraphs of instructions, which blank lines separate."""
     return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
 
 
-def write_survey(requests: Path, out: Path, *, title: str, instructions: Sequence[str] = INSTRUCTIONS) -> int:
+def write_survey(
+    requests: Path,
+    out: Path,
+    *,
+    title: str = "{n} questions about images",
+    instructions: Sequence[str] = INSTRUCTIONS,
+    page: str = "",
+) -> int:
     """Writes the page for the requests of a file that have `asked`; returns the number of questions.
 
     Args:
         requests: the file, whose images are put into the page, each once.
         out: the page.
-        title: its heading.
+        title: its heading; `{n}` stands for the number of questions.
         instructions: paragraphs that come first.
+        page: only requests of this page; "" for all.
 
     Raises:
         ConfigError: a request does not say among which answers it asks.
@@ -49,23 +66,29 @@ def write_survey(requests: Path, out: Path, *, title: str, instructions: Sequenc
             raise ConfigError(
                 f"{requests}: the requests have no answers to choose from; write them for people"
             )
+        if page not in ("", row.get("page")):
+            continue
+        context = row.get("context", ())
         paths = row["images"] if "images" in row else [row["image"]]
-        for path in paths:
+        for path in [*paths, *(each["image"] for each in context if "image" in each)]:
             if path not in images:
                 images[path] = image_url(Path(path), place)
         questions.append(
-            {"id": row["id"], "question": row["question"], "asked": row["asked"], "images": paths}
+            {**{name: row[name] for name in ("id", "question", "asked")}, "images": paths, "context": context}
         )
     numbers = {path: number for number, path in enumerate(images)}
     for question in questions:
         question["images"] = [numbers[path] for path in question["images"]]
+        question["context"] = [
+            {"text": each["text"], "image": numbers.get(each.get("image"))} for each in question["context"]
+        ]
     key = sha256(requests.read_bytes()).hexdigest()[:16]
     page = render_page(
         "survey.html",
-        title=title,
+        title=title.replace("{n}", f"{len(questions):,}"),
         instructions=instructions,
         n_questions=len(questions),
-        data={"questions": questions, "images": [*images.values()], "key": f"clevrhope/{key}"},
+        data={"questions": questions, "images": [*images.values()], "key": f"clevrhope/{key}{page}"},
     )
     write_whole(out, page.encode())
     return len(questions)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import Vocabulary
-from clevrhope.dataset.question_kinds import ABSENT, KINDS, SINGLE, QuestionKind
+from clevrhope.dataset.question_kinds import ABSENT, KINDS, NONCE, SINGLE, QuestionKind
 from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.dataset.vocab import VOCAB, vocab_from_json
 from clevrhope.errors import DatasetError
@@ -282,6 +282,8 @@ def find_parquet(root: Path, vocabulary: Vocabulary) -> Source | None:
         table = ParquetFiles(paths)
         if not {"question", "question_index"} <= table.types.keys():
             return None  # the official data have other columns
+        if split in NONCE.splits:
+            return None  # texts in nonce words have no tokens, so episodes are read from a build's folder
         if root.is_dir():
             check_parts(paths)
         return _Table(paths, split, table)

@@ -7,8 +7,27 @@ _PREFIX = "nonce_"
 NONCE_SPLITS = tuple(f"{_PREFIX}{condition}" for condition in CONDITIONS)
 """The names of the conditions as splits."""
 
+NONCE_CAPTIONS = dict(
+    zip(
+        NONCE_SPLITS,
+        (
+            "Images teach new words; no image shows the pair that the question is about",
+            "The same questions; two images have swapped objects, and show the pair",
+        ),
+        strict=True,
+    )
+)
+"""What a reader should look for in either."""
+
 SCENES, OBJECTS = "nonce_scenes", "nonce_objects"
 """The pool of query scenes, and that of the support's one-object scenes."""
+
+TEST = "none"
+"""In place of a control: the test itself."""
+
+CONTROLS = (TEST, "words", "real", "text", "bare", "told")
+"""Ways of asking about the same episodes: the test; single words; in real words; without images; without the
+support; and with the types of words told although they are to be found."""
 
 FOUND, TOLD = "found", "told"
 """How a reader learns which attribute a word names: from the images, or from the episode's instructions."""
@@ -17,6 +36,17 @@ FOUND, TOLD = "found", "told"
 def is_nonce(split: str) -> bool:
     """Whether a split's questions are those of episodes with nonce words."""
     return split in NONCE_SPLITS
+
+
+def control_split(condition: str, control: str) -> str:
+    """The split of predictions about a control: nonce_seen_real for the control real of nonce_seen."""
+    return condition if control == TEST else f"{condition}_{control}"
+
+
+def condition_and_control(split: str) -> tuple[str, str]:
+    """The condition and the control of such a split; the inverse of `control_split`."""
+    condition = next((name for name in NONCE_SPLITS if split.startswith(name)), split)
+    return condition, split.removeprefix(condition).removeprefix("_") or TEST
 
 
 def nonce_file(split: str) -> str:
