@@ -163,7 +163,7 @@ def _both_unbound(view: View) -> Answers:
     )
     if view.asks == "query":
         return view.answers(of_a + of_b)
-    return view.answers(of_a if len(of_a) < len(of_b) else of_b)
+    return view.answers(of_a if len(of_a) <= len(of_b) else of_b)
 
 
 def _are_shown(view: View) -> set[tuple[int, int]]:
