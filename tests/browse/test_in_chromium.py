@@ -84,14 +84,14 @@ def test_clicks_lead_from_the_overview_to_a_step(page: Any, address: str) -> Non
     for number in range(steps.count()):
         steps.nth(number).click()
         assert lit(page) == objects[number]
-        assert f"step={number + 1}" in page.url
-        assert page.get_by_role("status").first.text_content().startswith(f"Step {number + 1}: ")
+        assert f"step={number}" in page.url
+        assert page.get_by_role("status").first.text_content().startswith(f"Step {number}: ")
     page.reload()
     assert lit(page) == objects[-1]
 
 
 def test_hovering_shows_a_step_and_leaves_the_marked_one(page: Any, address: str) -> None:
-    page.goto(f"{address}{QUESTION}?step=1")
+    page.goto(f"{address}{QUESTION}?step=0")
     marked = lit(page)
     assert len(marked) > 1
     other = page.locator("a.step", has_text=re.compile("unique")).first
