@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     __version__: str
 
     from clevrhope.dataset.loader import load
+    from clevrhope.dataset.scene_reader import load_scenes
     from clevrhope.dataset.torch_dataset import collate
     from clevrhope.images.stage import render
     from clevrhope.programs import (
@@ -48,6 +49,7 @@ _MODULES = {
     "collate": "dataset.torch_dataset",
     "instantiate_questions": "questions",
     "load": "dataset.loader",
+    "load_scenes": "dataset.scene_reader",
     "render": "images.stage",
     "select_split": "splits",
     "stream": "training.stream",
@@ -75,6 +77,7 @@ __all__ = [
     "find",
     "instantiate_questions",
     "load",
+    "load_scenes",
     "render",
     "sample_scenes",
     "select_split",

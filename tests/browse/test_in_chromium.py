@@ -1,8 +1,6 @@
 """The pages in Chromium: clicks, keys, narrow and dark screens, and what screen readers find."""
 
-import os
 import re
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,18 +10,17 @@ import pytest
 import uvicorn
 from site_client import HOP, TOKEN
 
+from chromium import NEEDS_CHROMIUM, open_page, photograph, worst_contrast
 from clevrhope.browse.folder import SiteFolder
 from clevrhope.browse.models import read_models
 from clevrhope.browse.server import Site, application
 from clevrhope.browse.serving import bound
 from clevrhope.runtime.progress import Silent
-from waiting import HANG_S, wait_until
+from waiting import wait_until
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright, of the extra dev")
+__all__ = ["open_page"]
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-pytestmark = [pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on this machine"), pytest.mark.slow]
+pytestmark = [NEEDS_CHROMIUM, pytest.mark.slow]
 
 QUESTION = f"question/{HOP}/complex_iid/20"
 
@@ -43,22 +40,6 @@ def address(dataset: Path, predictions: list[str]) -> Iterator[str]:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/{TOKEN}/"
         server.should_exit = True
         thread.join()
-
-
-@pytest.fixture(scope="module")
-def open_page() -> Iterator[Callable[..., Any]]:
-    """Opens a page with these settings, in a context of its own, which ends with the page."""
-    hang_ms = 1000 * HANG_S
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=hang_ms)
-
-        def new_page(**settings: Any) -> Any:
-            page = browser.new_page(**settings)
-            page.set_default_timeout(hang_ms)
-            return page
-
-        yield new_page
-        browser.close()
 
 
 @pytest.fixture
@@ -103,14 +84,14 @@ def test_clicks_lead_from_the_overview_to_a_step(page: Any, address: str) -> Non
     for number in range(steps.count()):
         steps.nth(number).click()
         assert lit(page) == objects[number]
-        assert f"step={number + 1}" in page.url
-        assert page.get_by_role("status").first.text_content().startswith(f"Step {number + 1}: ")
+        assert f"step={number}" in page.url
+        assert page.get_by_role("status").first.text_content().startswith(f"Step {number}: ")
     page.reload()
     assert lit(page) == objects[-1]
 
 
 def test_hovering_shows_a_step_and_leaves_the_marked_one(page: Any, address: str) -> None:
-    page.goto(f"{address}{QUESTION}?step=1")
+    page.goto(f"{address}{QUESTION}?step=0")
     marked = lit(page)
     assert len(marked) > 1
     other = page.locator("a.step", has_text=re.compile("unique")).first
@@ -194,33 +175,8 @@ def test_pages_are_sound_for_screen_readers_and_narrow_screens(
         assert page.evaluate("[...document.querySelectorAll('a, button')].every(each => "
                              "each.textContent.trim() || each.getAttribute('aria-label'))")  # fmt: skip
         assert worst_contrast(page) >= 4.5
-        if folder := os.environ.get("CLEVRHOPE_SCREENSHOTS"):
-            name = re.sub(r"\W+", "-", where) or "home"
-            page.screenshot(path=f"{folder}/{name}-{width}-{scheme}.png", full_page=True)
+        photograph(page, f"{where or 'home'}-{width}-{scheme}")
         page.close()
-
-
-def worst_contrast(page: Any) -> float:
-    """The least contrast (WCAG) of a text with the background behind it; what is off does not count."""
-    worst: float = page.evaluate("""() => {
-        const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
-        const light = ([r, g, b]) => [r, g, b].map((c) => c / 255)
-            .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
-            .reduce((sum, c, k) => sum + c * [0.2126, 0.7152, 0.0722][k], 0);
-        let worst = 21;
-        for (const each of document.querySelectorAll("body *")) {
-            const own = [...each.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
-            if (!own || each.closest("svg, .off, .hidden, .skip, option, select, script")) continue;
-            let back = each;
-            const behind = (node) => getComputedStyle(node ?? document.body).backgroundColor;
-            while (back && (numbers(behind(back))[3] ?? 1) === 0) back = back.parentElement;
-            const pair = [getComputedStyle(each).color, behind(back)];
-            const [a, b] = pair.map((colour) => light(numbers(colour))).sort((x, y) => y - x);
-            worst = Math.min(worst, (a + 0.05) / (b + 0.05));
-        }
-        return worst;
-    }""")
-    return worst
 
 
 def test_the_image_stays_in_sight_on_a_narrow_screen(open_page: Callable[..., Any], address: str) -> None:

@@ -31,12 +31,12 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     """The figures that were drawn, in place of their files."""
     found: list[Figure] = []
 
-    def keep(figure: Figure) -> bytes:
+    def keep(figure: Figure) -> tuple[str, list[str]]:
         found.append(figure)
-        return b""
+        return "", []
 
     for module in (figures, accuracy_figures, learning_curves):
-        monkeypatch.setattr(module, "png", keep)
+        monkeypatch.setattr(module, "svg", keep)
     return found
 
 

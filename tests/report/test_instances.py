@@ -167,12 +167,12 @@ def test_the_figure_has_a_marker_for_each_run() -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install clevrhope[plots]")
     both = [*simulated(20), *simulated(15, drops=True, seed=2)]
     (drawn,) = figures_of(both)
-    assert drawn.png.startswith(b"\x89PNG")
+    assert drawn.whole.startswith("<svg ")
     assert drawn.name == "instances_film"
     (again,) = figures_of(both)
-    assert again.png == drawn.png
+    assert again.whole == drawn.whole
     (fewer,) = figures_of(both[:34])
-    assert fewer.png != drawn.png
+    assert fewer.whole != drawn.whole
     assert figures_of(both, draws=False) == []
 
 

@@ -64,8 +64,9 @@ def test_a_report_has_our_numbers_and_the_papers(runs: Path, tmp_path: Path) -> 
     # diversity: 63.26 - 66.62 in its tables 5 and 4.
     check_part(text_of(made), "\n## lxmert_p")
     page = made.html.read_text()
-    assert page.count("data:image/png;base64,") == len(made.figures) == 3
-    assert "http" not in page
+    assert page.count("<figure aria-label=") == len(made.figures) == 3
+    assert not re.search(r"(src|href)=\"?http|url\(.?http", page), "nothing is loaded from elsewhere"
+    assert set(re.findall(r'href="#(.*?)"', page)) == set(re.findall(r'<h2 id="(.*?)"', page))
     rows = list(csv.DictReader(made.csv.read_text().splitlines()))
     own = [float(row["mean_percent"]) for row in rows if row["split"] == "complex_iid"]
     assert own == pytest.approx([100 - 100 * IID_WRONG] * 4)
@@ -79,11 +80,11 @@ def test_a_page_begins_with_the_question_and_its_answer_and_ends_with_provenance
 ) -> None:
     question = "Does it compose?"
     made = report([runs], tmp_path / "out", title="Once more", question=question)
-    check_part(text_of(made), "# ", "overview.png")
+    check_part(text_of(made), "# ", "overview.svg")
     headings = [line for line in text_of(made).splitlines() if line.startswith("## ")]
     check_words("\n".join(headings))
     told = text_of(made).split("Wrong answers about")[1].split("## Runs")[0]
-    assert len([line for line in told.splitlines() if line.endswith(f"| {HOP} |")]) == 12
+    assert len([line for line in told.splitlines() if f"| {HOP} |" in line]) == 12
     predictions = next((tmp_path / "runs").glob("*/predictions/*.jsonl"))
     assert sha256(predictions.read_bytes()).hexdigest()[:12] in text_of(made)
     # The same failures are drawn again.
@@ -136,7 +137,50 @@ def test_wrong_answers_are_wrong(runs: Path, dataset: Path) -> None:
     for each in found:
         assert each.given != each.right
         assert (each.question, each.right) in key
-        assert each.image is None
+        assert each.image.startswith("data:image/svg+xml,"), "a sketch, as nothing is rendered"
+        assert each.boxes, "every OOD image shows the pair"
+        assert each.command == f"clevrhope browse data --question {HOP}/complex_ood/{each.row}"
+        shown = clevrhope.load(dataset, HOP, "complex_ood", text=True)[each.row]
+        assert shown["question_text"] == each.question
+
+
+def test_letters_of_figures_are_texts_and_panels_are_parts_with_all_their_labels(
+    runs: Path, tmp_path: Path
+) -> None:
+    made = report([runs], tmp_path / "out")
+    pairs = next(path for path in made.figures if path.stem == "pairs_lxmert_p").read_text()
+    assert len(re.findall(r"<text[^>]*>accuracy, %</text>", pairs)) == 4, "each panel has the shared label"
+    figure = made.html.read_text().split('<figure aria-label="Accuracy of lxmert_p')[1].split("</figure>")[0]
+    panels = figure.split("<svg ")[1:]
+    assert ["complex_iid</text>" in panel for panel in panels] == [True, False, False, False, False]
+    assert all(">accuracy, %</text>" in panel for panel in panels[:4])
+    assert ">diversity 6</text>" in panels[4]
+    again = report([runs], tmp_path / "again")
+    assert [path.read_bytes() for path in again.figures] == [path.read_bytes() for path in made.figures]
+
+
+def test_a_model_without_the_papers_numbers_has_one_table(dataset: Path, tmp_path: Path) -> None:
+    for seed in (1, 2):
+        write_run(tmp_path / "runs", dataset, model="film", hop=HOP, size=200, seed=seed, wrong=WRONG)
+    made = report([tmp_path / "runs"], tmp_path / "out")
+    own = text_of(made).split("## film")[1].split("## Wrong")[0]
+    assert own.count("| held-out pair |") == own.count("|---|") == 1
+    title = "Accuracy and gaps of film by held-out pair, in per cent and points"
+    head, row = table_below(text_of(made), title)
+    assert head[3:] == [
+        "complex_iid",
+        "complex_ood",
+        "minimal_iid",
+        "minimal_ood",
+        "complex gap",
+        "minimal gap",
+    ]
+    cells = dict(zip(head, row, strict=True))
+    assert cells["held-out pair"] == HOP
+    assert cells["minimal gap"] == "-25.0 \N{PLUS-MINUS SIGN} 0.0 (2)"
+    terms = dict(table_below(text_of(made), "Terms in the heads of tables")[1:])
+    assert "transfer if always right" not in terms, "only terms that a table has"
+    assert f'<span title="{terms["minimal gap"]}">minimal gap' in made.html.read_text()
 
 
 def test_figures_are_left_out_where_matplotlib_is_missing(
@@ -243,7 +287,7 @@ def test_controlled_diversity_has_means_over_palettes_with_intervals(dataset: Pa
     assert 70 < low < 90 < high <= 100
     check_part(text, "at some train sizes", "**Minimal sets")
     check_part(text, "**Every run**", "\n**")
-    assert (tmp_path / "out/figures/diversity_200.png").is_file()
+    assert (tmp_path / "out/figures/diversity_200.svg").is_file()
 
 
 @pytest.mark.slow

@@ -116,7 +116,7 @@ def test_several_shots_give_a_figure_of_few_shot_accuracy(folder: Path, tmp_path
     ]
     files.append(answered(folder, tmp_path / "text.jsonl", n_right=1, model="question_only"))
     made = report(files, tmp_path / "report", dataset=folder)
-    assert [path.name for path in made.figures] == ["shots_1_mine_none_60.png"]
+    assert [path.name for path in made.figures] == ["shots_1_mine_none_60.svg"]
     assert "Few-shot accuracy on the questions of covr_test that have" in made.markdown.read_text()
 
 

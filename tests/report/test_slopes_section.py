@@ -112,7 +112,7 @@ def test_the_primary_slopes_are_of_the_same_questions(runs: Path, tmp_path: Path
     # 97.5th percentile with two degrees of freedom is 4.303. (4.303 + 1.061) * 3.055 / 3**0.5 is detectable.
     check_words(text_of(made).partition("\n\nfilm, ")[0])
     check_words(section(made))
-    assert len([*(tmp_path / "out/figures").glob("slopes_film*.png")]) == 1
+    assert len([*(tmp_path / "out/figures").glob("slopes_film*.svg")]) == 1
 
 
 def test_all_combinations_may_be_a_dataset_of_their_own(

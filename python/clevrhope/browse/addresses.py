@@ -3,7 +3,7 @@
 All links are relative, so the token that the server puts before every address stays in front.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 from clevrhope.browse.folder import SplitKey
 from clevrhope.browse.index import Filter
 from clevrhope.browse.models import OUTCOMES
+from clevrhope.scenes.descriptions import parse_description
 
 MOST_WORDS = 200
 """Maximum number of characters of a search."""
@@ -31,12 +32,16 @@ class Query:
     answer: int | None = None
     mention: int | None = None
     objects: int | None = None
+    shows: str = ""
+    """A description of objects in the image."""
     words: str = ""
     a: int | None = None
     """The first model's number, from 1; None for the default."""
     b: int | None = None
     """The second model's number; 0 for none."""
     outcome: str = ""
+    view: str = ""
+    """With "grid", a list is a grid of images."""
     order: str = ""
     """With "file", questions are in the order of the file, even where errors would come first."""
     test: str = ""
@@ -44,7 +49,7 @@ class Query:
     at: int | None = None
     """A question's index in the list that the other fields describe, from 0."""
     step: int | None = None
-    """The number, from 1, of the program's step whose objects are marked."""
+    """The number, from 0, of the program's step whose objects are marked."""
     step2: int | None = None
     """The same for the partner of a pair."""
     boxes: int = 1
@@ -70,9 +75,15 @@ class Query:
             **{name: min(getattr(made, name), 1) for name in ("boxes", "ids", "masks")},
         )
 
-    def filter(self) -> Filter:
-        """The filter for the questions to search for."""
-        return Filter(self.split or None, self.family, self.answer, self.mention, self.objects, self.words)
+    def filter(self, attributes: Mapping[str, Sequence[str]]) -> Filter:
+        """The filter for the questions to search for.
+
+        Raises:
+            ConfigError: the description of objects has words that a world of these attributes does not know.
+        """
+        shown = parse_description(self.shows, attributes)
+        place = (self.split or None, self.family, self.answer, self.mention, self.objects)
+        return Filter(*place, shown, self.words)
 
     def fields(self) -> dict[str, str | int]:
         """The fields of the query string, without those at their defaults."""

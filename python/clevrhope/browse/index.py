@@ -27,6 +27,7 @@ from clevrhope.errors import ClevrhopeError, DatasetError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.runtime.progress import Advance, Progress
 from clevrhope.runtime.reading import is_passing, reason
+from clevrhope.scenes.descriptions import ObjectPart
 
 FIRST_NAMED: Mapping[str, int] = {"templates": 1 << 16, "forms": 1 << 17}
 """The attribute with names of templates, or of forms of episodes -> the number of the first; families have
@@ -35,8 +36,9 @@ lower numbers."""
 INDEXES_KEPT = 4
 """Number of sub-datasets whose indexes stay in memory, at 60 MB each at the paper's size."""
 
-UNKNOWN = -1
-"""Stands for the number of objects if the scene is missing, and for the mention if nothing is held out."""
+UNKNOWN, ABSENT = -1, -2
+"""Stand for what is missing: `UNKNOWN` for a scene, its number of objects, and a mention where nothing is
+held out; `ABSENT` for an image that a set of fewer images does not have."""
 
 Rows = npt.NDArray[np.int64]
 
@@ -56,6 +58,8 @@ class Filter:
     """1 for questions that mention the held-out pair, 0 for others."""
     objects: int | None = None
     """Number of objects in the image, or in all images of a set."""
+    shown: Sequence[ObjectPart] = ()
+    """The description of objects that the image shows, or an image of a set."""
     words: str = ""
     """Words that the question contains, in any order; words in double quotes have to be adjacent."""
 
@@ -72,11 +76,22 @@ class IndexedSplit:
     """(longest, N) the tokens of each question, a column each; 0 for those that cannot be read."""
     words: Mapping[str, Sequence[int]]
     """Word -> the tokens that contain it; words are runs of letters and digits in lower case."""
+    counts: SceneCounts | None
+    """The content of the scenes of its pool; None if it is not known."""
+    scenes: npt.NDArray[np.int32]
+    """(N, k) the rows in `counts` of each question's images; `UNKNOWN` where there is none."""
 
     @property
     def n(self) -> int:
         """Number of questions."""
         return len(self.columns)
+
+    def showing(self, description: Sequence[ObjectPart]) -> npt.NDArray[np.bool_]:
+        """(N,) whether an image of each question shows what is described."""
+        if self.counts is None or not len(self.counts.indices):
+            return np.zeros(self.n, bool)
+        found = self.counts.shows(description)[self.scenes] & (self.scenes >= 0)
+        return found.any(axis=1)
 
     def with_phrase(self, phrase: Sequence[str]) -> npt.NDArray[np.bool_]:
         """(N,) whether each question has these words one after the other."""
@@ -100,6 +115,8 @@ class Index:
     splits: dict[str, IndexedSplit] = field(default_factory=dict)
     """By name, in the order of the index."""
     families: dict[int, str] = field(default_factory=dict)
+    sentences: dict[int, str] = field(default_factory=dict)
+    """Family -> its first question."""
     answers: dict[int, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     """A sentence for each thing that could not be read."""
@@ -153,6 +170,8 @@ class Index:
                 value = getattr(wanted, facet)
                 if facet not in ("split", but) and value is not None:
                     matches &= split.columns[:, column] == value
+            if wanted.shown:
+                matches &= split.showing(wanted.shown)
             for phrase in _phrases(wanted.words):
                 matches &= split.with_phrase(phrase)
             yield split, matches
@@ -201,13 +220,18 @@ class _Reader:
             families += FIRST_NAMED[names]
             self.index.families |= enumerate(reader.attributes[names], FIRST_NAMED[names])
         tokens, mentioned = self._tokens(reader, vocab, advance)
-        columns = (np.full_like(families, number), families, reader.answers, mentioned, self._objects(reader))
+        for family, row in zip(*np.unique(families, return_index=True), strict=True):
+            if int(family) not in self.index.sentences:
+                self.index.sentences[int(family)] = reader.sentence(int(row), tokens[:, row])
+        counts, scenes = self._scenes(reader)
+        columns = (np.full_like(families, number), families, reader.answers, mentioned)
+        columns = (*columns, self._objects(counts, scenes))
         words: dict[str, list[int]] = {}
         for token, text in enumerate(vocab.questions()):
             for word in _words(text) if not text.startswith("<") else ():
                 words.setdefault(word, []).append(token)
         stacked = np.stack([column.astype(np.int32) for column in columns], axis=1)
-        return IndexedSplit(number, name, stacked, tokens, words)
+        return IndexedSplit(number, name, stacked, tokens, words, counts, scenes)
 
     def _tokens(
         self, reader: QuestionTable, vocab: Vocab, advance: Advance
@@ -236,16 +260,22 @@ class _Reader:
             advance(part.stop - begin)
         return tokens, mentioned
 
-    def _objects(self, reader: QuestionTable) -> npt.NDArray[np.int64]:
-        """(N,) the number of objects in the image, or in all images of a set."""
-        counts = self._scene_counts(reader.pool)
+    def _scenes(self, reader: QuestionTable) -> tuple[SceneCounts | None, npt.NDArray[np.int32]]:
+        """The content of a split's scenes, and (N, k) their rows; `ABSENT` where a set has no image."""
+        counts, images = self._scene_counts(reader.pool), reader.image_idxs.reshape(len(reader), -1)
         if counts is None or not len(counts.indices):
-            return np.full(len(reader), UNKNOWN, np.int64)
-        images = reader.image_idxs.reshape(len(reader), -1)
+            return counts, np.full_like(images, UNKNOWN, np.int32)
         rows = np.minimum(counts.rows(images), len(counts.indices) - 1)
-        known = counts.indices[rows] == images
-        n = np.where(known, counts.n_objects[rows], 0).sum(axis=1)
-        return np.where((known | (images < 0)).all(axis=1), n, UNKNOWN).astype(np.int64)
+        found = np.where(counts.indices[rows] == images, rows, UNKNOWN)
+        return counts, np.where(images < 0, ABSENT, found).astype(np.int32)
+
+    @staticmethod
+    def _objects(counts: SceneCounts | None, scenes: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """(N,) the number of objects in the image, or in all images of a set."""
+        if counts is None or not len(counts.indices):
+            return np.full(len(scenes), UNKNOWN, np.int32)
+        n = np.where(scenes >= 0, counts.n_objects[scenes], 0).sum(axis=1)
+        return np.where((scenes == UNKNOWN).any(axis=1), UNKNOWN, n).astype(np.int32)
 
     def _scene_counts(self, pool: str) -> SceneCounts | None:
         if pool not in self._counts:

@@ -17,6 +17,7 @@ from clevrhope.report.runs import LAST, Source, find_sources
 from clevrhope.runtime.atomic import record
 
 Flags = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.int64]
 
 NOT_GIVEN = -1
 """Stands for the number of an answer that the model did not give."""
@@ -183,6 +184,21 @@ class _Collector:
         parts = [source.model, source.group, source.way, checkpoint, source.after]
         parts += ["" if size is None else f"on {size:,}", "" if run is None else f"run {run}"]
         return ", ".join(part for part in parts if part)
+
+
+def accuracy(
+    answers: Answers, folder: SiteFolder, place: SplitKey, rows: Rows | None = None
+) -> tuple[float | None, int]:
+    """Accuracy in per cent and number of answers on some rows of a place, or on all; None without answers.
+
+    Raises:
+        DatasetError: the questions cannot be read.
+    """
+    reader, vocab = folder.reader(place)
+    right, given = answers.right(reader.answers, vocab)
+    chosen = np.arange(len(given)) if rows is None else rows
+    n = int(given[chosen].sum())
+    return (100 * int((right & given)[chosen].sum()) / n if n else None), n
 
 
 OUTCOMES = {

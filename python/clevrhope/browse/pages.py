@@ -1,20 +1,22 @@
 """The pages as HTML."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.resources import files
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
 
 from clevrhope.browse.addresses import Links, Query
 from clevrhope.browse.folder import SiteFolder, SplitKey
-from clevrhope.browse.index import FACETS, Facet, Index, Indexes, Making
-from clevrhope.browse.models import OUTCOMES, Model, Models, chosen_rows
+from clevrhope.browse.index import FACETS, FIRST_TEMPLATE, Facet, Index, Indexes, Making
+from clevrhope.browse.models import OUTCOMES, Model, Models, accuracy, chosen_rows
 from clevrhope.browse.program_graph import GAP_Y, STEP_HEIGHT, STEP_WIDTH
-from clevrhope.browse.views import PairLine, QuestionLine, Views
+from clevrhope.browse.views import PairLine, QuestionLine, Thumbnail, Views
 from clevrhope.dataset.question_kinds import NONCE, kind_of
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.renderers import made_by
 from clevrhope.pages import render_page
 from clevrhope.splits.covr.kinds import COVR_KINDS
@@ -26,6 +28,12 @@ LINES_A_PAGE = 25
 
 CAPTIONS = {**{name: kind.caption for name, kind in COVR_KINDS.items()}, **NONCE_CAPTIONS}
 """What is in each split that is not one of a held-out pair."""
+
+MOST_SPLITS_SHOWN = 60
+"""Maximum number of splits of which the overview shows an image, as each file has to be opened."""
+
+MOST_LETTERS = 90
+"""Maximum length of the sentence beside a family."""
 
 SIZES: Mapping[str, Any] = {
     "STEP_WIDTH": STEP_WIDTH,
@@ -84,14 +92,15 @@ class Pages:
                 kind = SPLITS.get(split)
                 entry = getattr(manifest, kind_of(split).listed).get(name, {}).get(split)
                 caption = kind.caption_of(len(hop.target)) if kind and hop else CAPTIONS.get(split, "")
-                splits.append((SplitKey(name, split), None if entry is None else entry["questions"], caption))
-            suites = [
-                SplitKey(name, split, suite)
+                place = SplitKey(name, split)
+                n_questions = None if entry is None else entry["questions"]
+                splits.append((place, n_questions, caption, self._first_image(place)))
+            suites = {
+                suite: [SplitKey(name, split, suite) for split in of_suite]
                 for suite, of_suite in folder.suites(name).items()
-                for split in of_suite
-            ]
+            }
             hops.append((name, hop.title if hop else "", splits, suites))
-        n_questions = sum(n or 0 for _, _, splits, _ in hops for _, n, _ in splits)
+        n_questions = sum(n or 0 for _, _, splits, _ in hops for _, n, _, _ in splits)
         n_images = sum(int(pool.get("images", 0)) for pool in manifest.pools.values())
         tiles = [
             (f"{n_questions:,}", "questions"),
@@ -100,10 +109,7 @@ class Pages:
             (manifest.seed_in_words, "seed"),
         ]
         rendering = f"Images are rendered by {made_by(manifest.rendering)}." if manifest.rendering else ""
-        models = [
-            (model.name, sorted({place.hop for place in model.answers}, key=name_order))
-            for model in self._models.models
-        ]
+        models = [(model.name, self._accuracies_of(model)) for model in self._models.models]
         return self._render(
             "home.html",
             links,
@@ -114,6 +120,23 @@ class Pages:
             models=models,
             notes=self._models.notes,
         )
+
+    def _first_image(self, place: SplitKey) -> Thumbnail | None:
+        """The image of a split's first question; None if it is unreadable or splits are very many."""
+        if sum(len(self._folder.splits(hop)) for hop in self._folder.hops) > MOST_SPLITS_SHOWN:
+            return None
+        images = self._views.line(place, 0).images
+        return images[0] if images else None
+
+    def _accuracies_of(self, model: Model) -> dict[str, list[tuple[str, float, int]]]:
+        """Sub-dataset -> split, accuracy in per cent, and number of answers of a model, without suites."""
+        found: dict[str, list[tuple[str, float, int]]] = {}
+        for place, answers in sorted(model.answers.items(), key=lambda each: name_order(each[0].hop)):
+            with suppress(DatasetError):  # the page of the split says what is wrong
+                percent, n = accuracy(answers, self._folder, place)
+                if percent is not None and place.suite is None:
+                    found.setdefault(place.hop, []).append((place.split, percent, n))
+        return found
 
     def questions(self, links: Links, query: Query) -> str:
         """A list of questions, or the progress of the index if it is still being made.
@@ -127,6 +150,12 @@ class Pages:
         index = self._indexes.get(query.hop)
         if isinstance(index, Making):
             return self._render("making.html", links, query, making=index)
+        notes = [*index.notes]
+        try:
+            query.filter(self._folder.attributes)
+        except ConfigError as error:
+            notes.append(f"What the image shows was left out of the search: {error}.")
+            query = replace(query, shows="")
         models = self._models_of(query)
         first = (query.page - 1) * LINES_A_PAGE
         n, lines = self._matches(index, query, first, LINES_A_PAGE)
@@ -142,15 +171,17 @@ class Pages:
             last=last,
             more=query.page < last,
             models=[model.name for model in models],
+            accuracies=self._accuracies(index, query, models),
+            hop=self._folder.known_hop(query.hop),
             all_models=bool(self._models),
             fields=query.fields(),
-            notes=index.notes,
+            notes=notes,
             is_filtered=query.text() != Query(hop=query.hop, split=query.split, page=query.page).text(),
         )
 
     def _matches(self, index: Index, query: Query, first: int, most: int) -> tuple[int, list[QuestionLine]]:
         """The number of questions in a list, and its lines, at most `most` from the index `first` on."""
-        wanted = query.filter()
+        wanted = query.filter(self._folder.attributes)
         models = self._models_of(query)
         place = SplitKey(query.hop, query.split)
         if models and query.split in index.splits and (query.outcome or query.order != "file"):
@@ -169,6 +200,15 @@ class Pages:
             n, found = index.page(wanted, skip=first, most=most)
         return n, [self._views.line(SplitKey(query.hop, split), row) for split, row in found]
 
+    def _accuracies(
+        self, index: Index, query: Query, models: Sequence[Model]
+    ) -> list[tuple[str, float | None, int]]:
+        """Name, accuracy and number of answers of models on those questions of a split that match."""
+        if not models or query.split not in index.splits:
+            return []
+        rows, place = index.rows(query.filter(self._folder.attributes)), SplitKey(query.hop, query.split)
+        return [(each.name, *accuracy(each.answers[place], self._folder, place, rows)) for each in models]
+
     def _models_of(self, query: Query) -> list[Model]:
         """The one or two models whose results are compared on the chosen split, if there are any."""
         about = self._models.about(SplitKey(query.hop, query.split))
@@ -180,10 +220,15 @@ class Pages:
 
     def _choices(self, index: Index, query: Query) -> list[Choice]:
         """The filters, with the number of questions for each value under the other filters."""
-        wanted = query.filter()
+        wanted = query.filter(self._folder.attributes)
         names: Mapping[Facet, Mapping[int, str]] = {
             "split": {each.number: each.name for each in index.splits.values()},
-            "family": index.families,
+            "family": {
+                number: shorten(
+                    f"{name}: {index.sentences.get(number, '')}", MOST_LETTERS, placeholder=" ..."
+                )
+                for number, name in index.families.items()
+            },
             "answer": index.answers,
             "mention": {0: "does not mention it", 1: "mentions it"},
             "objects": {},
@@ -221,6 +266,8 @@ class Pages:
             choices.append(Choice("outcome", "Result", outcomes, query.outcome))
             orders = [("", "errors of A first", None), ("file", "order of the file", None)]
             choices.append(Choice("order", "Order", orders, query.order))
+        looks = [("", "list", None), ("grid", "grid of images", None)]
+        choices.append(Choice("view", "Shown as", looks, query.view))
         return choices
 
     def question(self, links: Links, place: SplitKey, number: int, query: Query) -> str:

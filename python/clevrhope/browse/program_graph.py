@@ -41,7 +41,7 @@ class Step:
     def label(self) -> str:
         """The step as a reader would say it."""
         named = f"{self.function} {self.value}".strip()
-        return f"Step {self.number + 1}: {named}" + (f"; gives {self.result}" if self.result else "")
+        return f"Step {self.number}: {named}" + (f"; gives {self.result}" if self.result else "")
 
 
 @dataclass(frozen=True)

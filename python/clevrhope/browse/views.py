@@ -42,6 +42,18 @@ class Box:
     y: float
     width: float
     height: float
+    has_pair: bool
+    """Whether the object has all values of the held-out pair."""
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """A small image in a list, with the boxes of the objects that have the held-out pair."""
+
+    pool: str
+    index: int
+    is_rendered: bool
+    boxes: Sequence[Box]
 
 
 @dataclass(frozen=True)
@@ -82,8 +94,7 @@ class QuestionLine:
     row: int
     text: str
     answer: str
-    images: Sequence[tuple[str, int, bool]] = ()
-    """Pool and index of each image, and whether it is rendered."""
+    images: Sequence[Thumbnail] = ()
     judged: Sequence[Judged] = ()
     fault: str = ""
     """The reason why the question cannot be read, in which case it has no text."""
@@ -110,6 +121,11 @@ class QuestionView:
     def is_executed(self) -> bool:
         """Whether the results of the steps are known."""
         return self.graph is not None and any(step.result for step in self.graph.steps)
+
+    @property
+    def has_pair(self) -> bool:
+        """Whether an image shows an object with the held-out pair."""
+        return any(box.has_pair for image in self.images for box in image.boxes)
 
     def is_lit(self, image: int, number: int) -> bool:
         """Whether an object is in the result of the marked step."""
@@ -199,27 +215,23 @@ class Views:
             text = reader.sentence(row, questions[0])
         except DatasetError as error:
             return QuestionLine(place, row, "", "", fault=str(error))
-        images = [
-            (reader.pool, index, self._is_rendered(reader.pool, index)) for index in reader.images_of(row)
-        ]
+        images = [self.thumbnail(place.hop, reader.pool, index) for index in reader.images_of(row)]
         return QuestionLine(place, row, text, answer, images, judged)
 
-    def _is_rendered(self, pool: str, index: int) -> bool:
-        """Whether there is an image; True if its file cannot be read, because requesting it says why."""
-        try:
-            return self._folder.is_rendered(pool, index)
-        except DatasetError:
-            return True
+    def thumbnail(self, hop: str, pool: str, index: int) -> Thumbnail:
+        """A small image; files that cannot be read are left to the request for it, which says why."""
+        image = self.image(hop, pool, index)
+        return Thumbnail(pool, index, image.is_rendered, [box for box in image.boxes if box.has_pair])
 
     def question(self, place: SplitKey, row: int, step: int | None) -> QuestionView:
-        """A question with a step (from 1) marked; raises DatasetError if it cannot be read."""
+        """A question with a step (from 0) marked; raises DatasetError if it cannot be read."""
         line = self.line(place, row)
         if line.fault:
             raise DatasetError(line.fault)
         reader, _ = self._folder.reader(place)
         source = int(reader.sources[row]) if "sources" in reader.kind.columns else None
         images = [
-            self.image(reader.pool, index, at, is_source=at == source)
+            self.image(place.hop, reader.pool, index, at, is_source=at == source)
             for at, index in enumerate(reader.images_of(row))
         ]
         graph, fault = self._graph(place, row, images, of_sets=reader.kind.of_sets)
@@ -239,10 +251,10 @@ class Views:
             images=images,
             graph=graph,
             graph_fault=fault,
-            lit=steps[step - 1] if step and step <= len(steps) else None,
+            lit=steps[step] if step is not None and step < len(steps) else None,
         )
 
-    def image(self, pool: str, index: int, at: int = 0, *, is_source: bool = False) -> ImageView:
+    def image(self, hop: str, pool: str, index: int, at: int = 0, *, is_source: bool = False) -> ImageView:
         """An image; its `fault` has any problem with its scene or files."""
         scene = None
         boxes: list[Box] = []
@@ -259,7 +271,11 @@ class Views:
                 scene = self._folder.scene(pool, index)
                 with reading(self._folder.layout.scenes(pool), "scenes whose objects have places"):
                     size_px = self._folder.manifest.raster_px
-                    boxes = [_box(number, item, size_px) for number, item in enumerate(scene["objects"])]
+                    known = self._folder.known_hop(hop)
+                    pair = (known and known.held_out) or ()
+                    boxes = [
+                        _box(number, item, size_px, pair) for number, item in enumerate(scene["objects"])
+                    ]
         except DatasetError as error:
             scene, boxes = None, []
             faults.append(str(error))
@@ -320,7 +336,7 @@ class Views:
         for each in sorted(rows, key=lambda each: int(reader.image_idxs[each])):
             lines.setdefault(int(reader.image_idxs[each]), []).append(self.line(place, each))
         return [
-            GroupImage(self.image(reader.pool, index), found, index == current)
+            GroupImage(self.image(place.hop, reader.pool, index), found, index == current)
             for index, found in lines.items()
         ]
 
@@ -413,8 +429,9 @@ class Views:
         return reader
 
 
-def _box(number: int, item: dict[str, Any], size_px: tuple[int, int]) -> Box:
+def _box(number: int, item: dict[str, Any], size_px: tuple[int, int], pair: Sequence[tuple[str, str]]) -> Box:
     left, top, right, bottom = (float(each) for each in box_px(item, size_px))
     left, top = max(left, 0.0), max(top, 0.0)
     right, bottom = min(right, float(size_px[0])), min(bottom, float(size_px[1]))
-    return Box(number, object_words(item), left, top, right - left, bottom - top)
+    has_pair = bool(pair) and all(item.get(kind) == value for kind, value in pair)
+    return Box(number, object_words(item), left, top, right - left, bottom - top, has_pair)

@@ -113,6 +113,8 @@ def verify(folder: Path, quiet: bool, **choices: Any) -> int:
     --against DIR -> other_root: Another dataset of clevrhope, or a CLEVR_v1.0 folder, to compare with.
     --plots FOLDER: Write PNG plots here, in a subfolder per HOP.
     --full: Also list every question family and every pair of values.
+    --objects WORDS... -> objects: Also count the images that show such objects, as "small red metal cube"
+        or "two or more cubes and no sphere", and the questions about them; repeatable.
     --covr-split PREDICATE... -> predicates: Also count the questions over several images with a property, as
         for train --covr-split; repeatable.
     --json -> as_json: Print one JSON object instead of text.
@@ -127,6 +129,7 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
     from clevrhope.describe.covr import count_predicates
     from clevrhope.describe.stats.comparison import as_json as sheets_as_json
     from clevrhope.describe.stats.comparison import measure_folder
+    from clevrhope.describe.stats.objects import count_shown
     from clevrhope.runtime.extras import check_extra
 
     other_root = choices["other_root"]
@@ -150,6 +153,7 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
     }
     if choices["predicates"] and not counts:
         raise click.UsageError(f"--covr-split: {folder} has no questions over several images")
+    shown_objects = count_shown(folder, sheets, choices["objects"]) if choices["objects"] else {}
     written = []
     if plots is not None:
         check_links(plots, (each.group for each in sheets), deep=False)
@@ -161,6 +165,11 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
         shown = sheets_as_json(folder, other_root, sheets, written)
         for hop, of_hop in counts.items():
             shown["hops"][hop]["predicates"] = of_hop
+        for hop, of_texts in shown_objects.items():
+            shown["hops"][hop]["objects"] = {
+                text: {split: each._asdict() for split, each in of_splits.items()}
+                for text, of_splits in of_texts.items()
+            }
         say_json(shown)
         return
     from clevrhope.describe.stats.tables import tables
@@ -171,6 +180,10 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
         console.rule(sheet.group, align="left")
         for table in tables(sheet, full=full):
             show_table(console, table.title, table.head, table.rows, table.note)
+        for text, of_splits in shown_objects.get(sheet.group, {}).items():
+            rows = [[split, *(f"{n:,}" for n in each)] for split, each in of_splits.items()]
+            head = ["", "images", "of all images", "questions about them"]
+            show_table(console, f"Images that show {text}", head, rows, "")
         if sheet.group in counts:
             of_hop = counts[sheet.group]
             rows = [[text, *(f"{n:,}" for n in of_text.values())] for text, of_text in of_hop.items()]

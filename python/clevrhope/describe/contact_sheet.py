@@ -20,7 +20,7 @@ from clevrhope.pages.markdown import listed
 from clevrhope.scenes.sketch import SIZE_PX, box_px, scene_svg
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import Hop
-from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.kinds import OOD, SPLITS
 
 C = TypeVar("C")
 
@@ -89,6 +89,8 @@ class Card:
     questions: Sequence[CardQuestion]
     source: str = ""
     """The published name of an image of CLEVR; "" for other images."""
+    group: int = -1
+    """The number of its group of images, which has a row of its own; -1 for none."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,13 @@ def contact_sheet(sheet: ContactSheet) -> str:
         kinds=SPLITS,
         covr_kinds=COVR_KINDS,
         marked=_marked,
+        in_order=_in_order,
     )
+
+
+def _in_order(splits: Sequence[SplitCards[Card]]) -> list[SplitCards[Card]]:
+    """The splits of a sub-dataset; first the one that a visitor has come for, which asks about the pair."""
+    return sorted(splits, key=lambda each: each.split != OOD)
 
 
 def _title(sheet: ContactSheet) -> str:

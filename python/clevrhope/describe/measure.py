@@ -23,6 +23,7 @@ from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import DatasetError, SceneError
+from clevrhope.scenes.descriptions import ObjectPart
 
 Value: TypeAlias = tuple[str, str]
 """Attribute type and value: ("shape", "cube")."""
@@ -57,6 +58,16 @@ class SceneCounts:
     def rows(self, indices: Ints) -> npt.NDArray[np.intp]:
         """The rows (N,) of scenes by index (N,)."""
         return np.searchsorted(self.indices, indices)
+
+    def shows(self, description: Iterable[ObjectPart]) -> npt.NDArray[np.bool_]:
+        """(S,) whether each scene shows what all parts of a description say."""
+        found = np.ones(len(self.indices), dtype=bool)
+        for part in description:
+            fits = np.array([part.values <= {*look} for look in self.combinations], dtype=bool)
+            n_before = np.concatenate([[0], np.cumsum(fits[self.looks])])
+            n = n_before[self.starts[1:]] - n_before[self.starts[:-1]]
+            found &= (part.least <= n) & (n <= (n if part.most is None else part.most))
+        return found
 
     def in_images(
         self, images: Ints

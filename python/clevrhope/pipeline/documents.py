@@ -205,7 +205,8 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
         by_image.setdefault(image, []).append(asked)
     kind = SPLITS[split]
     group = kind.group_of(len(hop.target))
-    if kind.drawn == "places" and pool != SHARED_PLACES:
+    has_groups = kind.drawn != "stream" and pool != SHARED_PLACES
+    if kind.drawn == "places" and has_groups:
         places = list(dict.fromkeys(index // group for index in by_image))[:PLACES_SHOWN]
         shown = [index for index in by_image if index // group in places]
     else:
@@ -224,6 +225,7 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
             pair_boxes=pair_boxes(scenes[index], hop.held_out, size_px) if hop.held_out else (),
             questions=by_image[index][:QUESTIONS_SHOWN],
             source=str(scenes[index].get("source", "")),
+            group=index // group if has_groups else -1,
         )
         for index in shown
     ]

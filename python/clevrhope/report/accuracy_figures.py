@@ -14,7 +14,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize, TwoSlopeNorm
 
-from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, png
+from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, svg
 from clevrhope.metrics.estimates import mean_of
 from clevrhope.report.all_pairs import AllPairs, all_pairs, mean_gap
 from clevrhope.report.page import Figure, file_name
@@ -42,9 +42,7 @@ def accuracy_boxes(own: Sequence[Result], model: str) -> Figure | None:
     sizes = sorted({each.train_size or 0 for each in own})
     if len({each.hop for each in own}) < _FEWEST:
         return None
-    with figure(
-        f"{model}: accuracy over held-out pairs", width_in=3.2 * len(splits) + 0.8, height_in=4.4
-    ) as drawn:
+    with figure(f"{model}: accuracy over held-out pairs", width_in=3.7 * len(splits), height_in=4.4) as drawn:
         panels = drawn.subplots(1, len(splits), sharey=True, squeeze=False)[0]
         for axes, split in zip(panels, splits, strict=True):
             for place, size in enumerate(sizes):
@@ -66,7 +64,7 @@ def accuracy_boxes(own: Sequence[Result], model: str) -> Figure | None:
             axes.set_xlim(-0.6, len(sizes) - 0.4)
             axes.set_xlabel("questions trained on")
         panels[0].set_ylabel("accuracy, %")
-        return Figure(f"accuracy_{file_name(model)}", f"Accuracy of {model} over held-out pairs", png(drawn))
+        return Figure(f"accuracy_{file_name(model)}", f"Accuracy of {model} over held-out pairs", *svg(drawn))
 
 
 def type_triangles(own: Sequence[Result], model: str) -> Iterator[Figure]:
@@ -84,7 +82,9 @@ def type_triangles(own: Sequence[Result], model: str) -> Iterator[Figure]:
             yield Figure(
                 f"{name}_{file_name(model)}",
                 f"{what.capitalize()} of {model} by attribute types, {at}",
-                _draw_triangles(triangles, f"{model}: {what} by attribute types, {at}", is_gap=what == "gap"),
+                *_draw_triangles(
+                    triangles, f"{model}: {what} by attribute types, {at}", is_gap=what == "gap"
+                ),
             )
 
 
@@ -99,7 +99,7 @@ def _by_types(own: Sequence[Result], value: Value) -> dict[frozenset[str], float
 
 def _draw_triangles(
     triangles: Mapping[str, Mapping[frozenset[str], float]], title: str, *, is_gap: bool
-) -> bytes:
+) -> tuple[str, list[str]]:
     there = {kind for cells in triangles.values() for types in cells for kind in types}
     types = [kind for kind in dict.fromkeys((*NAME_ORDER, *sorted(there))) if kind in there]
     down, across = types[1:], types[:-1]
@@ -116,14 +116,14 @@ def _draw_triangles(
                 a, b = sorted(pair, key=types.index)
                 is_dark = abs(value) > 0.6 * most if is_gap else float(norm(value)) > 0.6
                 text = with_sign(value) if is_gap else f"{value:.1f}"
-                place = {"ha": "center", "va": "center", "color": "white" if is_dark else INK}
+                place = {"ha": "center", "va": "center", "color": "white" if is_dark else "black"}
                 axes.text(across.index(a), down.index(b), text, **place)
             _bare(axes, name, down, across)
         for axes in panels[len(triangles) :]:
             axes.set_visible(False)
         bar = drawn.colorbar(image, ax=list(panels), shrink=0.85, pad=0.03)
         bar.set_label("gap, percentage points" if is_gap else "accuracy, %")
-        return png(drawn)
+        return svg(drawn)
 
 
 def _grid(cells: Mapping[frozenset[str], float], down: Sequence[str], across: Sequence[str]) -> Floats:
@@ -149,7 +149,7 @@ def mean_gaps(results: Sequence[Result]) -> Iterator[Figure]:
     for each in all_pairs(results):
         of_model.setdefault(each.model, []).append(each)
     for model, rows in of_model.items():
-        with figure(f"{model}: gap averaged over all held-out pairs", width_in=7, height_in=4.6) as drawn:
+        with figure(f"{model}: gap averaged over all held-out pairs", width_in=5, height_in=4.6) as drawn:
             axes = drawn.subplots()
             ticks = {each.size for each in rows}
             for kind in KINDS:
@@ -184,7 +184,7 @@ def mean_gaps(results: Sequence[Result]) -> Iterator[Figure]:
             title = (
                 f"Gap of {model} averaged over all held-out pairs; shaded: one deviation over pairs and runs"
             )
-            yield Figure(f"mean_gap_{file_name(model)}", title, png(drawn))
+            yield Figure(f"mean_gap_{file_name(model)}", title, *svg(drawn))
 
 
 def at_largest(results: Iterable[Result]) -> tuple[list[Result], int]:

@@ -1,20 +1,22 @@
 """Wrong answers to some questions about held-out pairs, drawn with a seed, with their images."""
 
 from collections.abc import Iterator, Sequence
-from textwrap import wrap
-from typing import NamedTuple
+from shlex import quote
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from clevrhope.dataset.clevr_json import scenes_of
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import find_images
-from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_table import open_split
 from clevrhope.dataset.vocab import NO_ANSWER, read_vocab
+from clevrhope.describe.contact_sheet import Box, pair_boxes, sketch_url, thumbnail_url
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import NOT_GIVEN
-from clevrhope.report.page import Block, Figure, Table
+from clevrhope.report.page import Cards, Table
 from clevrhope.report.results import FLOORS, Result
 from clevrhope.splits.kinds import OOD
 
@@ -25,9 +27,6 @@ _HOW = (
     f"from any other, or one each from {N_SHOWN} runs where there are more."
 )
 
-_COLUMNS = 4
-_LETTERS_A_LINE = 40
-
 
 class Failure(NamedTuple):
     """A wrong answer."""
@@ -35,23 +34,27 @@ class Failure(NamedTuple):
     model: str
     """With the diversity that it was trained on."""
     hop: str
+    row: int
+    """The question's number in the split."""
     question: str
     right: str
     given: str
     """"no answer" where its reply or program gave none."""
-    image: ImageArray | None
-    """(height, width, 3) uint8; None where images were not rendered."""
+    image: str
+    """The image, or a sketch where it was not rendered, as a data URL; "" if there is no scene."""
+    boxes: Sequence[Box]
+    """The boxes of the objects with the held-out pair."""
+    command: str
+    """What shows the question, beside the dataset's folder."""
 
 
-def failure_blocks(results: Sequence[Result], *, draws: bool) -> list[Block]:
-    """Wrong answers as a figure, or as a table where it cannot be drawn or images are not rendered."""
+def failure_cards(results: Sequence[Result]) -> list[Cards]:
+    """Wrong answers as cards with their images, and as a table."""
     failures = draw_failures(results)
-    if draws and failures and all(each.image is not None for each in failures):
-        return [_figure(failures)]
-    rows = [[each.question, each.right, each.given, each.model, each.hop] for each in failures]
+    rows = [[each.question, each.right, each.given, each.model, each.hop, str(each.row)] for each in failures]
     title = f"{len(rows)} wrong answers on {OOD}, drawn at random"
-    head = ["question", "right", "answered", "model", "held-out pair"]
-    return [Table(head, rows, title, _HOW)] if rows else []
+    head = ["question", "right", "answered", "model", "held-out pair", "number"]
+    return [Cards(failures, Table(head, rows, title, _HOW))] if rows else []
 
 
 def draw_failures(results: Sequence[Result]) -> list[Failure]:
@@ -85,32 +88,29 @@ def _of_run(result: Result, n: int, generator: np.random.Generator) -> Iterator[
     rows = np.sort(generator.choice(wrong, size=min(n, len(wrong)), replace=False))
     sentences = open_split(layout, result.hop, OOD, vocab=read_vocab(layout.vocab)).sentences()
     names = {number: text for text, number in key.answers.items()}
-    images = find_images(layout, test_set.pool, test_set.image_idxs[rows], prefer="h5")
+    folder = Folder.open(layout.root, finished=False)
+    wanted = np.unique(test_set.image_idxs[rows])
+    images = find_images(layout, test_set.pool, wanted, prefer="h5")
+    scenes: dict[int, dict[str, Any]] = {}
+    if folder.has_scenes(test_set.pool):
+        scenes = {scene["image_index"]: scene for scene in scenes_of(layout, test_set.pool, wanted)}
+    pair, size_px = folder.hop(result.hop).held_out or (), folder.manifest.raster_px
     diversity = f", diversity {result.trained_diversity}" if result.diversity else ""
+    name = quote(layout.root.resolve().name)
     for row in rows.tolist():
+        index = int(test_set.image_idxs[row])
+        scene = scenes.get(index)
+        image = "" if scene is None else sketch_url(scene, {}, size_px)
+        if images is not None:
+            image = thumbnail_url(images.pixels(index))
         yield Failure(
             model=result.model + diversity,
             hop=result.hop,
+            row=row,
             question=sentences[row],
             right=names[int(test_set.answers[row])],
             given=names.get(int(given[row]), NO_ANSWER).replace(NO_ANSWER, "no answer"),
-            image=None if images is None else images.pixels(int(test_set.image_idxs[row])),
+            image=image,
+            boxes=() if scene is None else pair_boxes(scene, pair, size_px),
+            command=f"clevrhope browse {name} --question {result.hop}/{OOD}/{row}",
         )
-
-
-def _figure(failures: Sequence[Failure]) -> Figure:
-    """A grid of images with text below each. Needs matplotlib."""
-    from clevrhope.describe.stats.charts import figure, png
-
-    n_rows = -(-len(failures) // _COLUMNS)
-    with figure(f"Wrong answers on {OOD}", width_in=12, height_in=0.4 + 3.3 * n_rows) as drawn:
-        panels = drawn.subplots(n_rows, _COLUMNS, squeeze=False).ravel()
-        for axes in panels:
-            axes.set_axis_off()
-        for axes, each in zip(panels, failures, strict=False):
-            assert each.image is not None
-            axes.imshow(each.image)
-            answers = f"right: {each.right}, answered: {each.given}"
-            lines = [*wrap(each.question, _LETTERS_A_LINE), answers, each.model]
-            axes.set_title("\n".join(lines), fontsize=8, fontweight="normal", loc="left")
-        return Figure("wrong_answers", f"{len(failures)} wrong answers on {OOD}", png(drawn), _HOW)

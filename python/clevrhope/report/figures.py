@@ -1,9 +1,10 @@
-"""Figures of results, most as in the paper, as PNG on white, in colours for colour-blind readers too.
+"""Figures of results, most as in the paper, as SVG, in colours for colour-blind readers too.
 
 Each diversity has the same colour and marker in every figure. The paper's gaps are hollow and dashed. Needs
 matplotlib.
 """
 
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle
 from typing import Any
@@ -13,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawn
 from matplotlib.lines import Line2D
 
-from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, png
+from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, svg
 from clevrhope.metrics.estimates import Estimate, mean_of
 from clevrhope.report.accuracy_figures import (
     GAP_LABEL,
@@ -51,6 +52,12 @@ _PAPER: Look = {"markerfacecolor": "none", "linestyle": "--"}
 _FEWEST_POINTS = 2
 """Fewest points for a figure of a model's own: a single one is in the tables and the overview."""
 
+_LETTERS_A_LINE = 54
+"""Most letters of a line, which a telephone shows in a size that can be read."""
+
+_HANDLE_LETTERS = 6
+"""Width of a legend's line or marker and the gap after it, in letters."""
+
 _LEAST_SPAN = 10.0
 """Fewest points that an axis of gaps spans, so that no difference looks larger than it is."""
 
@@ -70,7 +77,7 @@ def gap_curves(own: Sequence[Result], model: str) -> Figure | None:
     if len(sizes) * len(diversities) < _FEWEST_POINTS:
         return None
     kinds = _kinds(own)
-    with figure(f"{model}: gap by diversity", width_in=1 + 5 * len(kinds), height_in=4.9) as drawn:
+    with figure(f"{model}: gap by diversity", width_in=4.5 * len(kinds), height_in=4.9) as drawn:
         panels = drawn.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
         has_paper = False
         for axes, kind in zip(panels, kinds, strict=True):
@@ -95,7 +102,7 @@ def gap_curves(own: Sequence[Result], model: str) -> Figure | None:
         panels[0].set_ylabel(GAP_LABEL)
         papers = {"the paper's": _PAPER | {"color": FAINT, "marker": "o"}} if has_paper else {}
         legend(drawn, looks_of(diversities) | papers)
-        return Figure(f"gap_{file_name(model)}", f"Gap of {model} by diversity and train size", png(drawn))
+        return Figure(f"gap_{file_name(model)}", f"Gap of {model} by diversity and train size", *svg(drawn))
 
 
 def hop_curves(own: Sequence[Result], model: str) -> Figure | None:
@@ -104,7 +111,7 @@ def hop_curves(own: Sequence[Result], model: str) -> Figure | None:
     sizes = sorted({each.train_size or 0 for each in own})
     if len({(each.hop, each.train_size) for each in own}) < _FEWEST_POINTS:
         return None
-    with figure(f"{model}: all held-out pairs", width_in=3.2 * len(splits) + 0.8, height_in=4.6) as drawn:
+    with figure(f"{model}: all held-out pairs", width_in=3.7 * len(splits), height_in=4.6) as drawn:
         panels = drawn.subplots(1, len(splits), sharey=True, squeeze=False)[0]
         for axes, split in zip(panels, splits, strict=True):
             for runs in grouped(own, lambda each: each.hop).values():
@@ -124,7 +131,7 @@ def hop_curves(own: Sequence[Result], model: str) -> Figure | None:
             size_axis(axes, sizes)
         panels[0].set_ylabel("accuracy, %")
         legend(drawn, looks_of(sorted({each.diversity for each in own}, reverse=True)))
-        return Figure(f"pairs_{file_name(model)}", f"Accuracy of {model} on every held-out pair", png(drawn))
+        return Figure(f"pairs_{file_name(model)}", f"Accuracy of {model} on every held-out pair", *svg(drawn))
 
 
 def box_plots(own: Sequence[Result], model: str) -> Figure | None:
@@ -135,7 +142,7 @@ def box_plots(own: Sequence[Result], model: str) -> Figure | None:
     kinds = _kinds(own)
     diversities = sorted({each.diversity for each in own}, reverse=True)
     with figure(
-        f"{model}: gaps of pairs, {_questions(largest)}", width_in=1 + 4 * len(kinds), height_in=4.6
+        f"{model}: gaps of pairs, {_questions(largest)}", width_in=4.3 * len(kinds), height_in=4.6
     ) as drawn:
         panels = drawn.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
         for axes, kind in zip(panels, kinds, strict=True):
@@ -163,7 +170,7 @@ def box_plots(own: Sequence[Result], model: str) -> Figure | None:
         return Figure(
             f"boxes_{file_name(model)}",
             f"Gaps of {model} over held-out pairs, trained on {_questions(largest)}",
-            png(drawn),
+            *svg(drawn),
         )
 
 
@@ -174,10 +181,12 @@ def overview(groups: Sequence[Group]) -> Figure:
     firsts = [each.first for each in groups]
     labels = [", ".join(filter(None, (e.model, e.combinations, f"diversity {e.diversity}"))) for e in firsts]
     with figure(
-        "All models: in and out of distribution", width_in=10, height_in=1.6 + 0.34 * len(groups)
+        "All models: in and out of distribution", width_in=5, height_in=1.6 + 0.6 * len(groups)
     ) as drawn:
         axes = drawn.subplots()
-        for row, group in enumerate(groups):
+        for row, (group, label) in enumerate(zip(groups, labels, strict=True)):
+            above: dict[str, Any] = {"xytext": (0, 9), "textcoords": "offset points", "va": "baseline"}
+            axes.annotate(textwrap.fill(label, _LETTERS_A_LINE), (0, row), linespacing=1.0, **above)
             found = {name: group.estimate(*pick) for name, pick in picks.items()}
             ends = [each.value for name in (OOD, IID) if (each := found[name])]
             axes.plot(ends, [row] * len(ends), color=GRID, linewidth=4, solid_capstyle="round", zorder=1)
@@ -188,14 +197,14 @@ def overview(groups: Sequence[Group]) -> Figure:
                 if (interval := each.interval) is not None:
                     axes.hlines(row, interval.low, interval.high, color=look["color"], linewidth=1.3)
                 axes.plot(each.value, row, markersize=7, **look, **_NO_LINE)
-        axes.set_yticks(range(len(groups)), labels)
-        axes.set_ylim(len(groups) - 0.4, -0.6)
+        axes.set_yticks([])
+        axes.set_ylim(len(groups) - 0.6, -0.9)
         axes.set_xlim(0, 101)
         axes.set_xlabel("accuracy, %")
         axes.grid(axis="x", color=GRID, linewidth=0.8)
         there = {name for name, pick in picks.items() if any(group.estimate(*pick) for group in groups)}
-        legend(drawn, {name: look | _NO_LINE for name, look in looks.items() if name in there}, n_columns=3)
-        return Figure("overview", "All models, in and out of distribution", png(drawn))
+        legend(drawn, {name: look | _NO_LINE for name, look in looks.items() if name in there})
+        return Figure("overview", "All models, in and out of distribution", *svg(drawn))
 
 
 def diversity_plots(groups: Sequence[Group]) -> Iterator[Figure]:
@@ -232,11 +241,11 @@ def _diversity_plot(groups: Sequence[Group], size: int | None) -> Figure:
         for axes in of_gaps:
             axes.set_ylim(min(limits), max(limits))
         looks = zip(map(", ".join, lines), cycle(_LINES), strict=False)
-        legend(drawn, {label: look | {"linewidth": 2} for label, look in looks}, n_columns=3)
+        legend(drawn, {label: look | {"linewidth": 2} for label, look in looks})
         return Figure(
             f"diversity_{size or 'unknown'}",
             f"Controlled diversity, trained on {_questions(size or 0)}",
-            png(drawn),
+            *svg(drawn),
         )
 
 
@@ -267,9 +276,13 @@ def _kinds(own: Sequence[Result]) -> list[str]:
     return [kind for kind in KINDS if any(each.gap(kind) is not None for each in own)]
 
 
-def legend(drawn: Drawn, looks: Mapping[str, Look], n_columns: int = 6) -> None:
+def legend(drawn: Drawn, looks: Mapping[str, Look]) -> None:
     """Adds a legend below the figure: label -> look."""
-    handles = [Line2D([], [], label=label, **look) for label, look in looks.items()]
+    labels = [textwrap.fill(label, _LETTERS_A_LINE) for label in looks]
+    handles = [
+        Line2D([], [], label=label, **look) for label, look in zip(labels, looks.values(), strict=True)
+    ]
+    n_columns = max(1, _LETTERS_A_LINE // (max(map(len, labels), default=0) + _HANDLE_LETTERS))
     drawn.legend(handles=handles, loc="outside lower left", ncols=n_columns)
 
 

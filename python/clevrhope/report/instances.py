@@ -266,7 +266,7 @@ def _published() -> Iterator[list[str]]:
 
 def _figure(points: Mapping[Instance, Sequence[float]], model: str) -> Figure:
     """OOD accuracy and the gap over IID accuracy and RAD, a marker for each run. Needs matplotlib."""
-    from clevrhope.describe.stats.charts import FAINT, GRID, figure, png
+    from clevrhope.describe.stats.charts import FAINT, GRID, figure, svg
 
     groups: dict[str, list[Sequence[float]]] = {}
     for each, point in points.items():
@@ -275,7 +275,7 @@ def _figure(points: Mapping[Instance, Sequence[float]], model: str) -> Figure:
             name = f"questions dropped: {', '.join(each.dropped)}"
         groups.setdefault(name, []).append(point)
     with figure(
-        f"{model}: the held-out pair and what is known in distribution", width_in=10, height_in=8
+        f"{model}: the held-out pair and what is known in distribution", width_in=9, height_in=8
     ) as drawn:
         panels = drawn.subplots(2, 2, sharex="col", sharey="row")
         for (name, own), colour, marker in zip(
@@ -293,9 +293,9 @@ def _figure(points: Mapping[Instance, Sequence[float]], model: str) -> Figure:
         for axes, label in zip(panels[1], ("accuracy", "RAD(D,D')"), strict=True):
             axes.axhline(0, color=FAINT, linewidth=1.2, zorder=0)
             axes.set_xlabel(f"{label} on {IID}, %")
-        drawn.legend(loc="outside lower center", ncols=3)
+        drawn.legend(loc="outside lower left", ncols=2)
         return Figure(
             f"instances_{file_name(model)}",
             f"Runs of {model}: the held-out pair and what is known in distribution",
-            png(drawn),
+            *svg(drawn),
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from clevrhope.describe.stats.charts import FAINT, GRID, figure, png
+from clevrhope.describe.stats.charts import FAINT, GRID, figure, svg
 from clevrhope.metrics.results import PredicateScores, Results
 from clevrhope.metrics.text_tables import MODELS
 from clevrhope.report.figures import legend, look_of, looks_of
@@ -55,7 +55,7 @@ def shots_curves(scores: Results, number: int) -> Iterator[Figure]:
             there = {name for of in panels.values() for row in of for name in row.accuracies}
             legend(drawn, {MODELS[name]: dict(look) for name, look in _OF_MODELS.items() if name in there})
             name = file_name(f"{number} {model} {hop} {size or 'unknown'}")
-            yield Figure(f"shots_{name}", title, png(drawn))
+            yield Figure(f"shots_{name}", title, *svg(drawn))
 
 
 def _draw_panel(axes: Axes, rows: Sequence[PredicateScores]) -> None:
@@ -106,4 +106,4 @@ def learning_curves(results: Sequence[Result]) -> Figure | None:
         diversities = {diversity for runs in shown.values() for diversity, _ in runs.values()} - {0}
         if diversities:
             legend(drawn, looks_of(sorted(diversities)))
-        return Figure("learning_curves", "Learning curves", png(drawn))
+        return Figure("learning_curves", "Learning curves", *svg(drawn))

@@ -1,16 +1,18 @@
 """Pages of reports: their parts (headings, paragraphs, tables, figures), as one HTML file and as Markdown.
 
 A template of words puts the parts together, and two others write them: the HTML file contains its images and
-needs neither server nor network; the Markdown is GitHub's, with images as files beside it.
+needs neither server nor network; the Markdown is GitHub's, with figures as files beside it.
 """
 
 import re
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from clevrhope.pages import render_page
+
+if TYPE_CHECKING:
+    from clevrhope.report.failures import Failure
 
 FIGURES = "figures"
 """Folder of the images, beside the Markdown file."""
@@ -23,6 +25,11 @@ class Text:
     kind: ClassVar = "text"
     text: str
     level: int = 0
+
+    @property
+    def anchor(self) -> str:
+        """The name by which a heading is linked to."""
+        return file_name(self.text).lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +56,25 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """An image, with the name of its file (without suffix) and a note on how to read it."""
+    """A figure as SVG, with the name of its file (without suffix) and a note on how to read it."""
 
     kind: ClassVar = "figure"
     name: str
     title: str
-    """What it shows, for those who do not see it; the image says it, too."""
-    png: bytes
+    whole: str
+    """The file."""
+    parts: Sequence[str]
+    """Its panels and legends for HTML, which sets them in rows."""
     note: str = ""
 
-    @property
-    def base64(self) -> str:
-        """The image as text."""
-        return b64encode(self.png).decode()
+
+@dataclass(frozen=True, slots=True)
+class Cards:
+    """Wrong answers with their images; Markdown has the table alone."""
+
+    kind: ClassVar = "cards"
+    cards: Sequence["Failure"]
+    table: Table
 
 
 def file_name(name: str) -> str:
@@ -69,7 +82,7 @@ def file_name(name: str) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in name)
 
 
-Block = Text | Table | Figure
+Block = Text | Table | Figure | Cards
 
 
 @dataclass
@@ -79,6 +92,8 @@ class Page:
     blocks: list[Block] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
     """The beginning of a figure's name, up to "_" -> how to read it."""
+    terms: dict[str, str] = field(default_factory=dict)
+    """What headings of tables mean, by words in them."""
 
     def explain(self, notes: Mapping[str, str]) -> str:
         """Says how to read the figures that are added from now on."""
@@ -102,6 +117,14 @@ class Page:
         table = replace(table, title=title, note=_joined(note))
         return self.add([table.without_empty()] if table.rows else [])
 
+    def legend(self, title: str, meanings: Mapping[str, str]) -> str:
+        """Adds a table of the terms in the heads of other tables, where HTML has them as tooltips, too."""
+        heads = {head for block in self.blocks if isinstance(block, Table) for head in block.head}
+        for term, meaning in meanings.items():
+            if any(term in head for head in heads):
+                self.terms[term] = _joined(meaning)
+        return self.table(Table(("term", "meaning"), [*self.terms.items()]), title)
+
     def add(self, blocks: Iterable[Block]) -> str:
         """Adds blocks, figures with their notes, and prints nothing into the template."""
         for block in blocks:
@@ -116,12 +139,12 @@ def _joined(text: str) -> str:
     return re.sub(r"[ \n]+", " ", text).strip()
 
 
-def html(blocks: Sequence[Block]) -> str:
+def html(page: Page) -> str:
     """The document as one HTML file."""
-    title = next(block.text for block in blocks if isinstance(block, Text))
-    return render_page("report/report.html", blocks=blocks, title=title)
+    title = next(block.text for block in page.blocks if isinstance(block, Text))
+    return render_page("report/report.html", blocks=page.blocks, terms=page.terms, title=title)
 
 
-def markdown(blocks: Sequence[Block]) -> str:
+def markdown(page: Page) -> str:
     """The document as Markdown."""
-    return render_page("report/report.md", blocks=blocks)
+    return render_page("report/report.md", blocks=page.blocks)

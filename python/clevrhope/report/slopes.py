@@ -112,7 +112,7 @@ def slopes(sections: Sequence[Section]) -> list[dict[str, Any]]:
 
 def _figure(curves: Sequence[Curves], title: str) -> Figure:
     """A panel for each figure, all of percentages with the same limits. Needs matplotlib."""
-    from clevrhope.describe.stats.charts import FAINT, GRID, figure, png
+    from clevrhope.describe.stats.charts import FAINT, GRID, figure, svg
     from clevrhope.metrics.slopes import t_reach
 
     shown = [each for each in curves if each.palettes]
@@ -138,7 +138,7 @@ def _figure(curves: Sequence[Curves], title: str) -> Figure:
         limits = [limit for axes in of_percent for limit in axes.get_ylim()]
         for axes in of_percent:
             axes.set_ylim(max(min(limits), 0), min(max(limits), 101))
-        return Figure(f"slopes_{file_name(title)}", f"Accuracy over diversity: {title}", png(drawn))
+        return Figure(f"slopes_{file_name(title)}", f"Accuracy over diversity: {title}", *svg(drawn))
 
 
 def curves_of(results: Sequence[Result]) -> list[Curves]:

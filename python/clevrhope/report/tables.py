@@ -100,6 +100,29 @@ def paper_tables(results: Sequence[Result], model: str, metric: str) -> Iterator
             yield PaperTable(of, number, "; or ".join(filter(None, differences)), Table([head, *heads], rows))
 
 
+def pairs_table(own: Iterable[Result]) -> Table:
+    """The accuracies and gaps of a model that the paper does not have: a row for each pair and train size.
+
+    Args:
+        own: the model's last weights on plain pairs.
+    """
+    figures = [*(("accuracy", split) for split in PAIR_TEST_SPLITS), *(("gap", kind) for kind in KINDS)]
+
+    def cell(metric: str, of: str, runs: Sequence[Result]) -> str:
+        found = [(figure.value, run.collapsed) for run in runs if (figure := run.figure(metric, of))]
+        values, collapsed = [value for value, _ in found], [each for _, each in found]
+        return with_uncollapsed(values, collapsed, partial(spread, signed=metric == "gap")) if found else ""
+
+    cells = grouped(own, lambda run: (-run.diversity, name_order(run.hop), run.train_size or 0))
+    columns: Columns[Sequence[Result]] = (
+        ("held-out pair", lambda runs: runs[0].hop),
+        ("diversity", lambda runs: str(runs[0].diversity or "")),
+        ("train size", lambda runs: runs[0].size),
+        *((f"{of} gap" if metric == "gap" else of, partial(cell, metric, of)) for metric, of in figures),
+    )
+    return table_of([cells[key] for key in sorted(cells)], columns)
+
+
 _Values = Sequence[tuple[Result, float]]
 _Printed = Sequence[ResultRow]
 

@@ -17,9 +17,9 @@ from clevrhope.metrics.results import Results
 from clevrhope.pages import render_page
 from clevrhope.report.all_pairs import all_pairs_table
 from clevrhope.report.covr import covr_tables, measure_covr
-from clevrhope.report.failures import failure_blocks
+from clevrhope.report.failures import failure_cards
 from clevrhope.report.instances import Instance, measure_instances, regressions
-from clevrhope.report.page import FIGURES, Block, Figure, Page, html, markdown
+from clevrhope.report.page import FIGURES, Figure, Page, html, markdown
 from clevrhope.report.remarks import (
     DIGEST_LETTERS,
     datasets_table,
@@ -34,7 +34,7 @@ from clevrhope.report.setups import dropped
 from clevrhope.report.slopes import sections_of, slope_answers, slopes
 from clevrhope.report.suites import SuiteResult, measure_suites, suite_tables
 from clevrhope.report.summary import Group, at_largest, groups_of, headlines, summary_tables
-from clevrhope.report.tables import models_of, paper_tables
+from clevrhope.report.tables import counted, models_of, pairs_table, paper_tables
 from clevrhope.report.tuning import TunedSetting, tuned_settings, tuning_table
 from clevrhope.runtime.atomic import check_own, write_own
 from clevrhope.runtime.extras import check_extra
@@ -136,7 +136,8 @@ def report(
         )
         advance(1)
     missing = _why_missing()
-    figures = {f"{FIGURES}/{each.name}.png": each.png for each in page if isinstance(each, Figure)}
+    drawn = [each for each in page.blocks if isinstance(each, Figure)]
+    figures = {f"{FIGURES}/{each.name}.svg": each.whole.encode() for each in drawn}
     pages = (results_csv(results, paired, covr, tuned), markdown(page).encode(), html(page).encode())
     write_own(out, {**figures, **dict(zip(PAGES, pages, strict=True))})
     return Report(
@@ -162,8 +163,8 @@ def _page(
     question: str | None,
     failures: Sequence[str],
     skipped: Sequence[str],
-) -> list[Block]:
-    """The blocks of the page, in the order and with the words of the template report/page.txt."""
+) -> Page:
+    """The page, in the order and with the words of the template report/page.txt."""
     shown = _shown(results)
     last = _last_of(shown)
     groups = groups_of(last)
@@ -191,7 +192,7 @@ def _page(
         covr=[covr_tables(scores, k + 1, draws=draws) for k, scores in enumerate(covr)],
         suites=suite_tables([each for each in paired if each.result in shown]),
         regressions=regressions(instances, draws=draws),
-        wrong_answers=failure_blocks(last, draws=draws),
+        wrong_answers=failure_cards(last),
         n_dropped=len(results) - len(shown),
         left_out={
             "Runs that failed": "; ".join(failures),
@@ -211,7 +212,7 @@ def _page(
         counted=counted,
         **_figures(groups, last, draws=draws),
     )
-    return page.blocks
+    return page
 
 
 def _shown(results: Sequence[Result]) -> Sequence[Result]:
@@ -250,6 +251,8 @@ def _models(plain: Sequence[Result], *, draws: bool) -> Iterator[dict[str, Any]]
         if all(result.collapsed for result in own):
             yield {"name": name, "collapsed": True}
             continue
+        gaps = [*paper_tables(plain, name, "gap")]
+        has_paper = any(each.number for each in gaps)
         figures: list[Figure] = []
         if draws:
             from clevrhope.report.figures import figures_of
@@ -260,8 +263,9 @@ def _models(plain: Sequence[Result], *, draws: bool) -> Iterator[dict[str, Any]]
             "collapsed": False,
             "notes": sorted({result.source.note for result in own if result.source.note}),
             "figures": figures,
-            "gaps": [*paper_tables(plain, name, "gap")],
-            "accuracies": [*paper_tables(plain, name, "accuracy")],
+            "gaps": gaps if has_paper else [],
+            "accuracies": [*paper_tables(plain, name, "accuracy")] if has_paper else [],
+            "pairs": None if has_paper else pairs_table(own),
         }
 
 

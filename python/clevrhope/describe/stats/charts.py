@@ -4,6 +4,8 @@ They are drawn with Agg and with the settings of charts.mplstyle, which override
 that the same numbers give the same bytes on one machine.
 """
 
+import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,15 +13,19 @@ from typing import Any
 
 import numpy as np
 from matplotlib import style
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
+from matplotlib.backends.backend_svg import RendererSVG
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.transforms import BboxBase
 
 from clevrhope.images.png import encode_png
 
 DOTS_AN_INCH = 130
 INK = "#222222"
-FAINT = "#9a9a9a"
+FAINT = "#767676"
 GRID = "#e6e6e6"
 
 STYLE = Path(__file__).with_name("charts.mplstyle")
@@ -32,6 +38,13 @@ class _Renderer(RendererAgg):
         self, gc: Any, x: float, y: float, s: str, prop: FontProperties, *more: Any, **how: Any
     ) -> None:
         super().draw_text(gc, x, y, _drawable(s, prop), prop, *more, **how)  # type: ignore[no-untyped-call]
+
+    def get_text_width_height_descent(self, s: str, prop: FontProperties, ismath: Any) -> Any:
+        return super().get_text_width_height_descent(_drawable(s, prop), prop, ismath)  # type: ignore[no-untyped-call]
+
+
+class _SvgRenderer(RendererSVG):
+    """Leaves such letters to the reader's fonts, and measures them as their escapes."""
 
     def get_text_width_height_descent(self, s: str, prop: FontProperties, ismath: Any) -> Any:
         return super().get_text_width_height_descent(_drawable(s, prop), prop, ismath)  # type: ignore[no-untyped-call]
@@ -93,3 +106,52 @@ def png(drawn: Figure) -> bytes:
     canvas = _Canvas(drawn)
     canvas.draw()  # type: ignore[no-untyped-call]
     return encode_png(np.asarray(canvas.buffer_rgba())[..., :3])  # type: ignore[no-untyped-call]
+
+
+def svg(drawn: Figure) -> tuple[str, list[str]]:
+    """The figure as SVG with its texts as texts, and each panel and legend of it alone, for a page.
+
+    A page sets the parts in rows, so that they stay readable where the whole figure would have to shrink.
+    They are for HTML, which needs no namespaces, and have no background.
+    """
+    for axes in drawn.axes:
+        _label_like_its_row(axes)
+    drawn.set_dpi(_POINTS_AN_INCH)
+    drawn.draw_without_rendering()
+    drawn.set_layout_engine("none")
+    renderer = _Canvas(drawn).get_renderer()
+    shown: list[Artist] = [axes for axes in drawn.axes if axes.get_visible() and axes.axison]
+    parts = [(each, each.get_tightbbox(renderer)) for each in (*shown, *drawn.legends)]
+    names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    whole = _svg_of(drawn, drawn, drawn.bbox, names)
+    return whole, [_svg_of(drawn, each, box) for each, box in parts if box is not None]
+
+
+_POINTS_AN_INCH = 72
+
+
+def _label_like_its_row(axes: Axes) -> None:
+    """Gives a panel the labels of a shared axis, which only the first panel of a row or column has."""
+    row, column = axes.get_shared_y_axes().get_siblings(axes), axes.get_shared_x_axes().get_siblings(axes)
+    if len(row) > 1:
+        axes.tick_params(labelleft=True)
+        axes.set_ylabel(next(filter(None, (each.get_ylabel() for each in row)), ""))
+    if len(column) > 1:
+        axes.tick_params(labelbottom=True)
+        axes.set_xlabel(next(filter(None, (each.get_xlabel() for each in column)), ""))
+
+
+def _svg_of(drawn: Figure, artist: Artist, box: BboxBase, names: str = "") -> str:
+    """The part of a figure within a box, in points, without what depends on the time and on versions."""
+    text = io.StringIO()
+    width, height = drawn.bbox.size
+    renderer = _SvgRenderer(width, height, text, image_dpi=2 * _POINTS_AN_INCH, metadata={"Date": None})  # type: ignore[no-untyped-call]
+    artist.draw(renderer)
+    renderer.finalize()  # type: ignore[no-untyped-call]
+    head = (
+        f'<svg {names} viewBox="{box.x0:.1f} {height - box.y1:.1f} {box.width:.1f} {box.height:.1f}" '
+        f'width="{box.width:.0f}pt" height="{box.height:.0f}pt" stroke-linejoin="round">'
+    )
+    body = re.sub(r".*?</style>\s*</defs>", head, text.getvalue(), count=1, flags=re.DOTALL)
+    body = re.sub(r'<g id="\w+_\d+">', "<g>", body)  # other figures of a page have the same ones
+    return body.replace("'DejaVu Sans'", "'DejaVu Sans', sans-serif")

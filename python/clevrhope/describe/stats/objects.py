@@ -1,0 +1,59 @@
+"""The images of splits that show described objects, such as "two or more cubes", and the questions about them."""
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from clevrhope.dataset.folder import Folder
+from clevrhope.dataset.question_table import open_split
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.describe.measure import SceneCounts, read_scene_counts
+from clevrhope.describe.stats.comparison import StatsSheet
+from clevrhope.errors import DatasetError
+from clevrhope.scenes.descriptions import parse_description
+
+
+class Shown(NamedTuple):
+    """What shows described objects in a split."""
+
+    images: int
+    all_images: int
+    questions: int
+    """The questions about one of these images."""
+
+
+def count_shown(
+    root: Path, sheets: Sequence[StatsSheet], texts: Sequence[str]
+) -> dict[str, dict[str, dict[str, Shown]]]:
+    """Sub-dataset -> description -> split -> the counts.
+
+    Raises:
+        ConfigError: a description has a word that the world does not know.
+        DatasetError: a file is missing or damaged, or has an image without a scene.
+    """
+    folder = Folder.open(root, finished=False)
+    layout = folder.layout
+    wanted = {text: parse_description(text, folder.attributes) for text in texts}
+
+    @cache
+    def counts_of(pool: str) -> SceneCounts:
+        return read_scene_counts(list(layout.scene_files(pool)), folder.attributes)
+
+    found: dict[str, dict[str, dict[str, Shown]]] = {}
+    for sheet in sheets:
+        of_texts = found.setdefault(sheet.group, {text: {} for text in texts})
+        for split in (*(each.split for each in sheet.columns if not each.other), *sheet.covr):
+            table = open_split(layout, sheet.group, split, vocab=read_vocab(layout.vocab_of(split)))
+            counts, images = counts_of(table.pool), table.image_idxs.reshape(len(table), -1)
+            if len(missing := np.setdiff1d(images[images >= 0], counts.indices)):
+                raise DatasetError(f"{table.path}: no scene of {table.pool} has index {missing[0]}")
+            for text, description in wanted.items():
+                such = counts.indices[counts.shows(description)]
+                n_questions = int(np.isin(images, such).any(axis=1).sum())
+                used = np.unique(images[images >= 0])
+                n_images = int(np.isin(used, such).sum())
+                of_texts[text][split] = Shown(n_images, len(used), n_questions)
+    return found
