@@ -116,6 +116,7 @@ Tuning and checkpoints
     --save-every N: Updates between saved states for resuming.  [default: every 5 minutes]
 Machine
     {_DEVICE}
+    --threads N = 1: CPU threads. Another number may give other last bits, and so is another run.  [default: 1]
     --precision float32|tf32|bf16: Precision of the computations.  [default: the recipe's; float32 in place of
         bf16 on devices without instructions for it]
     --deterministic: Give the same bits every time on a GPU, too; this is slower.

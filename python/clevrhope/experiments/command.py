@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from clevrhope.cli.arguments import PATH, Command, options, shown_progress
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, MissingFileError
 from clevrhope.runtime.terminal import say
 
 
@@ -20,9 +20,13 @@ from clevrhope.runtime.terminal import say
         local]
     --address HOST:PORT: The head of the Ray cluster, or auto.
     --plan -> only_plan: Print the commands, and what is missing or wrong; run and write nothing.
+    --publish DIR: Run nothing; copy the results of a finished experiment, and what they come from, to
+        DIR/FILE.csv and DIR/FILE.json.
     --quiet: Print nothing but errors.
 """)
-def experiment(file: Path, out: Path | None, only_plan: bool, quiet: bool, **choices: Any) -> int:
+def experiment(
+    file: Path, out: Path | None, only_plan: bool, publish: Path | None, quiet: bool, **choices: Any
+) -> int:
     """Runs an experiment: builds its datasets, trains and evaluates its models, and writes a report.
 
     After an interruption, run the same command again to resume; finished steps are skipped. FILE.toml can
@@ -44,11 +48,22 @@ def experiment(file: Path, out: Path | None, only_plan: bool, quiet: bool, **cho
             for step in chain.steps:
                 say(f"{'done ' if step.done else 'to do'}  clevrhope {' '.join(step.arguments)}")
         say(f"{len(plan.runs):,} runs, {plan.n_done:,} of them done; report: {plan.report}/report.html")
-        problems = list(dict.fromkeys(str(each) for each in found if isinstance(each, ConfigError)))
+        if plan.cpu_minutes_left:
+            say(f"What is to do takes about {plan.cpu_minutes_left / 60:.1f} hours of CPU time")
+        for missing in dict.fromkeys(str(each) for each in found if isinstance(each, MissingFileError)):
+            say(f"missing  {missing}")
+        wrong = [each for each in found if isinstance(each, ConfigError)]
+        problems = list(dict.fromkeys(str(e) for e in wrong if not isinstance(e, MissingFileError)))
         for problem in problems[:-1]:
             say(problem, err=True)
         if problems:
             raise ConfigError(problems[-1])
+        return 0
+    if publish is not None:
+        from clevrhope.experiments.publication import publish as copy
+
+        for path in copy(plan, publish, shown_progress({"quiet": quiet})):
+            say(f"Published: {path}")
         return 0
     made = run_experiment(
         plan,

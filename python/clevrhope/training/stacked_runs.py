@@ -25,7 +25,6 @@ from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.kinds import TRAIN
 from clevrhope.training.checkpoints import remove_states, state_name, states_in
 from clevrhope.training.data import Questions, padded
-from clevrhope.training.device import computing
 from clevrhope.training.loop import Loop, interrupts
 from clevrhope.training.member import open_member
 from clevrhope.training.order import Numbers
@@ -167,8 +166,7 @@ def _train_group(
             logs.callback(member.log.close)
             members.append(member)
         loop = Loop(members, stack, questions, progress, interrupt)
-        deterministic = first.request.deterministic
-        with computing(first.device, precision=first.precision, deterministic=deterministic):
+        with first.computing():
             loop.run()
     return [member.error or finish(began, loop, member) for member in members]
 
