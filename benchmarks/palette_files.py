@@ -1,4 +1,4 @@
-"""Palettes of the experiments hour and partners, as files: python -m benchmarks.palette_files experiments
+"""Palettes of the experiments hour and partners, as files: `python -m benchmarks.palette_files experiments`.
 
 A file has the combinations of color and shape that are seen in training, without the held-out cyan cylinder.
 """

@@ -27,7 +27,14 @@ def test_a_report_says_which_data_and_versions_its_numbers_come_from(dataset: Pa
     for seed, threads in ((1, 1), (2, 1), (3, 4)):
         run = {**trained(), "threads": threads, "made_with": MADE_WITH, "precision": "float32"}
         write_run(
-            tmp_path, dataset, model="film", hop=HOP, size=200, seed=seed, wrong={"complex_ood": 0.5}, trained=run
+            tmp_path,
+            dataset,
+            model="film",
+            hop=HOP,
+            size=200,
+            seed=seed,
+            wrong={"complex_ood": 0.5},
+            trained=run,
         )
     file = write_predictions(tmp_path / "theirs.jsonl", dataset, HOP, {})
     made = report([tmp_path], tmp_path / "out", dataset=dataset)

@@ -340,8 +340,8 @@ class Experiment:
 def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
     """Reads an experiment. Its `out` is relative to the working directory, other paths to the file's folder.
 
-    In the package's own files, all paths but palettes are relative to the working directory. `out` replaces the file's
-    `out`, which defaults to `out/` and the file's name.
+    In the package's own files, all paths but palettes are relative to the working directory. `out` replaces
+    the file's `out`, which defaults to `out/` and the file's name.
 
     Raises:
         ConfigError: there is no such file, or it has an unknown key or value; names the place in it.

@@ -19,26 +19,24 @@ def publish(plan: Plan, folder: Path, progress: Progress | None = None) -> tuple
     NAME is that of the experiment's file, whose digest is added to NAME.json.
 
     Raises:
-        ConfigError: a run has not finished or failed, or the code was changed since its commit, or NAME.csv
-            is that of another experiment.
+        ConfigError: a run is unfinished or failed, or the code was changed since its commit, or NAME.csv is
+            that of another experiment.
     """
     file = plan.experiment.file
     chains = (*plan.datasets.values(), *plan.runs, *plan.zero_shot)
     left = [chain.name for chain in chains if not chain.done]
     if left:
         raise ConfigError(
-            f"{file}: {len(left)} of {len(chains)} datasets and runs have not finished or failed, such as "
-            f"{left[0]}; run clevrhope experiment {file} until nothing fails, then publish"
+            f"{file}: {len(left)} of {len(chains)} datasets and runs are unfinished or failed, such as "
+            f"{left[0]}; repeat clevrhope experiment {file} without --publish until nothing fails"
         )
     experiment = {"file": file.name, "sha256": sha256(file.read_bytes()).hexdigest()}
     table, record = folder / f"{file.stem}.csv", folder / f"{file.stem}.json"
-    if record.exists() or table.exists():
-        there = _experiment_of(record)
-        if there != experiment:
-            raise ConfigError(
-                f"{table}: written by another experiment ({there or 'unknown'}); remove it and {record.name}, "
-                f"or give {file.name} another name"
-            )
+    if (record.exists() or table.exists()) and _experiment_of(record) != experiment:
+        raise ConfigError(
+            f"{table}: written by another experiment, or before {file.name} was changed; remove it and "
+            f"{record.name}, or give {file.name} another name"
+        )
     made = write_report(plan, (), progress or Silent())
     if made is None or made.skipped:
         reason = made.skipped[0] if made else "no run has predictions"

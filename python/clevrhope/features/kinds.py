@@ -139,5 +139,7 @@ def given_weights(kind: str, weights: Path | str | None) -> Path | str:
             f"also says how the detector is run; put {what}, into a folder, and name that"
         )
     if str(weights) != RANDOM and not Path(weights).exists():
-        raise MissingFileError(f"{weights}: no such file; put {what} there (weights are never downloaded here)")
+        raise MissingFileError(
+            f"{weights}: no such file; put {what} there (weights are never downloaded here)"
+        )
     return weights

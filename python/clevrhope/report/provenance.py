@@ -21,8 +21,8 @@ _OF_RUNS = ("made_with", "threads", "precision")
 def provenance(sources: Sequence[Source], results: bytes) -> bytes:
     """The content of provenance.json for a report's sources and its results.csv.
 
-    `results_sha256` is the digest of results.csv, and `report` says what wrote it. `datasets` has the version,
-    the seed and the manifest's digest of each folder, and `runs` counts the runs by what made them. Files of
+    `results_sha256` is the digest of results.csv, and `report` says what wrote it. `datasets` has version,
+    seed and the manifest's digest of each folder, and `runs` counts the runs by what made them. Files of
     predictions that are no run's have their digests in `files`, as nothing else is known of them.
     """
     datasets = dict.fromkeys(each.dataset.resolve() for each in sources)

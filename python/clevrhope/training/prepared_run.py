@@ -280,8 +280,8 @@ def rehearse(run: PreparedRun, questions: Questions) -> None:
     ):
         try:
             for stage in run.recipe.stages:
-                first = np.arange(stage.batch_size)
-                (batch,) = questions.batches(first, stage.batch_size, getattr(copied, "plan", None))
+                first = np.arange(stage.batch_size // stage.accumulation)
+                (batch,) = questions.batches(first, len(first), getattr(copied, "plan", None))
                 select_weights(copied, stage, trainable)
                 with casting(run.device, run.precision):
                     loss = run.loss(copied, stage, batch)
