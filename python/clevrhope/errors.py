@@ -52,6 +52,10 @@ class ConfigError(ClevrhopeError, ValueError):
     """A setting, held-out pair or preset does not exist or conflicts with the others."""
 
 
+class MissingFileError(ConfigError):
+    """A file that the user has to put in place, such as weights, is not there."""
+
+
 class DatasetError(ClevrhopeError):
     """A folder belongs to another configuration, or a file in it is damaged or incomplete."""
 

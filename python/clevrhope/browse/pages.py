@@ -11,7 +11,7 @@ import numpy as np
 
 from clevrhope.browse.addresses import Links, Query
 from clevrhope.browse.folder import SiteFolder, SplitKey
-from clevrhope.browse.index import FACETS, FIRST_TEMPLATE, Facet, Index, Indexes, Making
+from clevrhope.browse.index import FACETS, Facet, Index, Indexes, Making
 from clevrhope.browse.models import OUTCOMES, Model, Models, accuracy, chosen_rows
 from clevrhope.browse.program_graph import GAP_Y, STEP_HEIGHT, STEP_WIDTH
 from clevrhope.browse.views import PairLine, QuestionLine, Thumbnail, Views

@@ -110,7 +110,7 @@ Model and recipe
     --set NAME=VALUE... -> settings: A setting of the model (channels=32; features=pixels for film, tensor_nmn
         and vector_nmn, which then need no weights) or of its recipe (recipe.batch_size=32,
         recipe.STAGE.rate=1e-4, recipe.schedule=linear, recipe.stages=STAGE, recipe.objective=rewards,
-        recipe.stop_at=90); repeatable.
+        recipe.stop_at=90, recipe.patience=5, recipe.accumulation=4); repeatable.
     --updates N: Total updates over all stages; each stage keeps its share of them.
     --seed SEED: Seed of weights and order; if left out, one is drawn, printed and recorded.
     --init-from RUN: Start from the last weights of this finished run of the same model; words and answers are
@@ -125,6 +125,7 @@ Tuning and checkpoints
     --save-every N: Updates between saved states for resuming.  [default: every 5 minutes]
 Machine
     {_DEVICE}
+    --threads N = 1: CPU threads; a run is bound to their number, as it decides the last bits.  [default: 1]
     --precision float32|tf32|bf16: Precision of the computations.  [default: the recipe's; float32 in place of
         bf16 on devices without instructions for it]
     --deterministic: Give the same bits every time on a GPU, too; this is slower.

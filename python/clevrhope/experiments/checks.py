@@ -19,7 +19,7 @@ from clevrhope.dataset.covr_questions import words_of
 from clevrhope.dataset.folder_check import is_published
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab
-from clevrhope.errors import ClevrhopeError, ConfigError
+from clevrhope.errors import ClevrhopeError, ConfigError, MissingFileError
 from clevrhope.experiments.build_files import Places, write_settings
 from clevrhope.experiments.config import DatasetConfig, ModelConfig, ZeroShotConfig
 from clevrhope.experiments.plan import Plan, RunChain, Step, build_arguments, names_of, sub_datasets
@@ -161,7 +161,7 @@ def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
 def _imported(published: Path, hops: Sequence[str], splits: Sequence[str]) -> _Built:
     """What the import of published files would make in an empty folder."""
     if not is_published(published):
-        raise ConfigError(
+        raise MissingFileError(
             f"{published}: no published files are there; put a copy there, such as CLEVR_v1.0 (nothing is "
             "ever downloaded)"
         )
@@ -328,4 +328,5 @@ def _naming(place: str, translate: Callable[[str], str] = str) -> Iterator[None]
     except ClevrhopeError as error:
         message = translate(str(error))
         file = place.partition(": ")[0] + ": "
-        raise ConfigError(message if message.startswith(file) else f"{place}: {message}") from error
+        kind = MissingFileError if isinstance(error, MissingFileError) else ConfigError
+        raise kind(message if message.startswith(file) else f"{place}: {message}") from error

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clevrhope.cli.arguments import PATH, Command, json_option, options, show_result, shown_progress
-from clevrhope.errors import ConfigError, command_line
+from clevrhope.errors import ConfigError, MissingFileError, command_line
 from clevrhope.runtime.terminal import say
 
 if TYPE_CHECKING:
@@ -23,11 +23,19 @@ if TYPE_CHECKING:
         local]
     --address HOST:PORT: The head of the Ray cluster, or auto.
     --plan -> only_plan: Print the commands, and what is missing or wrong; run and write nothing.
+    --publish DIR: Run nothing; copy the results of a finished experiment, and what they come from, to
+        DIR/FILE.csv and DIR/FILE.json.
     --quiet: Print nothing but errors.
 """)
 @json_option
 def experiment(
-    file: Path, out: Path | None, only_plan: bool, quiet: bool, as_json: bool, **choices: Any
+    file: Path,
+    out: Path | None,
+    only_plan: bool,
+    publish: Path | None,
+    quiet: bool,
+    as_json: bool,
+    **choices: Any,
 ) -> int:
     """Runs an experiment: builds its datasets, trains and evaluates its models, and writes a report.
 
@@ -43,6 +51,12 @@ def experiment(
     plan = make_plan(read_experiment(find_file(file), out=out))
     if only_plan:
         _show_plan(plan, as_json)
+        return 0
+    if publish is not None:
+        from clevrhope.experiments.publication import publish as copy
+
+        for path in copy(plan, publish, shown_progress({"quiet": quiet})):
+            say(f"Published: {path}")
         return 0
     made = run_experiment(
         plan,
@@ -77,7 +91,9 @@ def _show_plan(plan: "Plan", as_json: bool) -> None:
 
     found = [*findings(plan)]
     notes = list(dict.fromkeys(each for each in found if isinstance(each, str)))
-    problems = list(dict.fromkeys(str(each) for each in found if isinstance(each, ConfigError)))
+    missing = list(dict.fromkeys(str(each) for each in found if isinstance(each, MissingFileError)))
+    wrong = [each for each in found if not isinstance(each, str | MissingFileError)]
+    problems = list(dict.fromkeys(map(str, wrong)))
     chains = (*plan.datasets.values(), *plan.runs, *plan.zero_shot)
     steps = [(command_line(*step.arguments), step.done) for chain in chains for step in chain.steps]
     result = {
@@ -85,7 +101,9 @@ def _show_plan(plan: "Plan", as_json: bool) -> None:
         "runs": len(plan.runs),
         "done": plan.n_done,
         "report": f"{plan.report}/report.html",
+        "cpu_minutes_left": plan.cpu_minutes_left,
         "notes": notes,
+        "missing": missing,
         "problems": problems,
     }
     lines = [
@@ -93,6 +111,9 @@ def _show_plan(plan: "Plan", as_json: bool) -> None:
         *(f"{'done ' if done else 'to do'}  {command}" for command, done in steps),
         f"{len(plan.runs):,} runs, {plan.n_done:,} of them done; report: {plan.report}/report.html",
     ]
+    if plan.cpu_minutes_left:
+        lines.append(f"What is to do takes about {plan.cpu_minutes_left / 60:.1f} hours of CPU time")
+    lines += [f"missing  {each}" for each in missing]
     show_result({"as_json": as_json}, result, lines)
     for problem in problems[:-1]:
         say(problem, err=True)

@@ -20,6 +20,7 @@ from clevrhope.training.request import parse_drops, parse_size
 _PATHS_OF_BUILD = ("properties", "templates", "clevr")
 """Settings of build that are paths; they become absolute, since they are written to another folder."""
 _PATHS_OF_MODELS = ("weights",)
+_OF_DATASET = re.compile(r"dataset(\+[1-9]\d{0,8})?", re.ASCII)
 _PART_OF_A_NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)
 
 
@@ -32,6 +33,11 @@ class BuildConfig:
     diversity: tuple[int, ...] = ()
     mode: Literal["nested", "grid"] = "nested"
     palette: Path | None = None
+    """A file; {seed} in its path stands for the seed of a replicate."""
+
+    def of_replicate(self, seed: int) -> "BuildConfig":
+        """The call of a replicate with this seed."""
+        return replace(self, palette=self.palette and Path(str(self.palette).replace("{seed}", str(seed))))
 
     def __post_init__(self) -> None:
         hops = tuple(hop for name in self.hops for hop in HOP_GROUPS.get(name, (name,)))
@@ -64,6 +70,9 @@ class DatasetConfig:
         suites: suites of paired tests to make, each with the tests to take of it; empty for all of them.
         folder: an existing dataset to use as it is, in which case nothing is built.
         published: published files, such as CLEVR_v1.0, which are imported in place of a build.
+        shared_test: the sub-dataset whose complex_ood all runs on its pair answer, too; None for the smallest
+            of nested diversities.
+        cpu_minutes: what building it costs, as measured; for `--plan` alone.
     """
 
     name: str
@@ -82,6 +91,8 @@ class DatasetConfig:
     covr: bool = False
     folder: Path | None = None
     published: Path | None = None
+    shared_test: str | None = None
+    cpu_minutes: float | None = None
 
     def __post_init__(self) -> None:
         _check_name("name", self.name)
@@ -118,7 +129,16 @@ class DatasetConfig:
         """A dataset for each of its seeds; itself if it has one seed."""
         if not self.seeds:
             return (self,)
-        return tuple(replace(self, name=f"{self.name}-{seed}", seed=seed, seeds=()) for seed in self.seeds)
+        return tuple(
+            replace(
+                self,
+                name=f"{self.name}-{seed}",
+                builds=tuple(each.of_replicate(seed) for each in self.builds),
+                seed=seed,
+                seeds=(),
+            )
+            for seed in self.seeds
+        )
 
     @property
     def has_templates(self) -> bool:
@@ -143,7 +163,7 @@ class ModelConfig:
 
     Attributes:
         seeds: one run each; "dataset" for one run with the seed of its dataset, so that replicates of a
-            dataset do not share their first weights.
+            dataset do not share their first weights, and "dataset+100" for another one, with that seed + 100.
         datasets, hops: names; empty for all.
         drops: one run each; "" for a run that drops nothing.
         covr_splits: one run each on covr_train; "" for a run on all of it.
@@ -154,11 +174,12 @@ class ModelConfig:
         options: further options of `train`.
         evaluate: further options of `evaluate`.
         label: begins the names of its runs' folders; None for its name.
+        cpu_minutes: what a run with its evaluation costs, as measured; for `--plan` alone.
     """
 
     name: str
     sizes: tuple[int | str, ...]
-    seeds: tuple[int, ...] | Literal["dataset"]
+    seeds: tuple[int, ...] | str
     datasets: tuple[str, ...] = ()
     hops: tuple[str, ...] = ()
     updates: int | None = None
@@ -175,6 +196,7 @@ class ModelConfig:
     options: tuple[str, ...] = ()
     evaluate: tuple[str, ...] = ()
     label: str | None = None
+    cpu_minutes: float | None = None
 
     def __post_init__(self) -> None:
         with naming("name"):
@@ -188,7 +210,9 @@ class ModelConfig:
         with naming("drops"):
             for drop in filter(None, self.drops):
                 parse_drops(drop.split(","))
-        seeds = () if self.seeds == "dataset" else self.seeds
+        seeds = () if isinstance(self.seeds, str) else self.seeds
+        if isinstance(self.seeds, str) and not _OF_DATASET.fullmatch(self.seeds):
+            raise ConfigError(f'seeds is {shown(self.seeds)}; expected numbers, "dataset" or "dataset+100"')
         _check_unique(sizes=sizes, seeds=seeds, drops=self.drops)
         _check_unique(covr_splits=self.covr_splits, iid_size_of=self.iid_size_of, shots=self.shots)
         if "" in self.iid_size_of:
@@ -202,13 +226,13 @@ class ModelConfig:
 
     def seeds_on(self, dataset: DatasetConfig) -> tuple[int, ...]:
         """The seeds of its runs on a dataset; a ConfigError if they are those of an existing folder."""
-        if self.seeds != "dataset":
+        if not isinstance(self.seeds, str):
             return self.seeds
         if dataset.seed is None:
             raise ConfigError(
-                f'seeds is "dataset", but dataset {dataset.name} is not built here; list seeds instead'
+                f'seeds is "{self.seeds}", but dataset {dataset.name} is not built here; list seeds instead'
             )
-        return (dataset.seed,)
+        return (dataset.seed + int(self.seeds.partition("+")[2] or 0),)
 
     @property
     def variants(self) -> tuple["Variant", ...]:
@@ -271,8 +295,8 @@ class ExperimentFile:
     title: str | None = None
     out: str | None = None
     jobs: int | Literal["cores"] = 1
-    threads: int | None = None
-    """Of each run; None for the cores divided by the jobs."""
+    threads: int = 1
+    """Of each run."""
 
     def __post_init__(self) -> None:
         check_at_least(1, jobs=None if self.jobs == "cores" else self.jobs, threads=self.threads)
@@ -316,8 +340,8 @@ class Experiment:
 def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
     """Reads an experiment. Its `out` is relative to the working directory, other paths to the file's folder.
 
-    In the package's own files, all paths are relative to the working directory. `out` replaces the file's
-    `out`, which defaults to `out/` and the file's name.
+    In the package's own files, all paths but palettes are relative to the working directory. `out` replaces
+    the file's `out`, which defaults to `out/` and the file's name.
 
     Raises:
         ConfigError: there is no such file, or it has an unknown key or value; names the place in it.
@@ -340,7 +364,7 @@ def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
         file=file,
         content=found,
         out=out or Path(found.out or Path("out") / file.stem),
-        datasets=tuple(_with_paths(own, base) for each in found.dataset for own in each.replicates),
+        datasets=tuple(_with_paths(own, base, file) for each in found.dataset for own in each.replicates),
         tables=tuple(k for k, each in enumerate(found.dataset) for _ in each.replicates),
         models=tuple(_resolved(each, found.dataset, base) for _, each in models),
         model_tables=tuple(k for k, _ in models),
@@ -366,8 +390,14 @@ def find_file(file: Path) -> Path:
     return known[name]
 
 
-def _with_paths(dataset: DatasetConfig, base: Path) -> DatasetConfig:
-    """A dataset whose paths in strings and tables are relative to the working directory."""
+def _with_paths(dataset: DatasetConfig, base: Path, file: Path) -> DatasetConfig:
+    """A dataset whose paths in strings and tables are relative to the working directory.
+
+    The palettes of the package's own `file` come with it.
+    """
+    builds = dataset.builds
+    if base == Path():
+        builds = tuple(replace(e, palette=e.palette and file.parent / e.palette) for e in builds)
     features = tuple(
         replace(each, weights=str(base / each.weights))
         if each.weights not in (None, "random") and ":" not in each.kind
@@ -375,7 +405,7 @@ def _with_paths(dataset: DatasetConfig, base: Path) -> DatasetConfig:
         for each in dataset.features
     )
     config = _from_folder(dataset.config, _PATHS_OF_BUILD, base.resolve())
-    return replace(dataset, features=features, config=config)
+    return replace(dataset, builds=builds, features=features, config=config)
 
 
 def _resolved(model: ModelConfig, datasets: Sequence[DatasetConfig], base: Path) -> ModelConfig:

@@ -25,10 +25,10 @@ from clevrhope.experiments.grids import MOST_RUNS
 from clevrhope.experiments.inputs import DatasetInputs
 from clevrhope.runtime.atomic import disk_errors, write_whole
 from clevrhope.runtime.json_text import read_json
-from clevrhope.runtime.settings import naming, suggestion
+from clevrhope.runtime.settings import check_known, naming, suggestion
 from clevrhope.runtime.toml import toml_text, toml_value
 from clevrhope.splits.kinds import OOD
-from clevrhope.splits.palettes import diversity_name
+from clevrhope.splits.palettes import MARK, diversity_name
 from clevrhope.training.recipe_settings import split_settings
 from clevrhope.training.request import covr_part_name
 from clevrhope.training.run_folder import RunFolder
@@ -134,6 +134,14 @@ class Plan:
         return self.experiment.out / "report"
 
     @property
+    def cpu_minutes_left(self) -> float:
+        """What is to do costs, as far as the file says it."""
+        of_data = {each.name: each.cpu_minutes for each in self.experiment.datasets}
+        left = [of_data[name] for name, chain in self.datasets.items() if not chain.done]
+        left += [self.experiment.models[run.model].cpu_minutes for run in self.runs if not run.done]
+        return sum(filter(None, left))
+
+    @property
     def n_done(self) -> int:
         """Number of runs that are done."""
         return sum(run.done for run in self.runs)
@@ -153,6 +161,8 @@ def make_plan(experiment: Experiment) -> Plan:
             with naming(f"{file}: dataset {dataset.name}"):
                 for hop in sub_datasets(dataset):
                     find_hop(Layout(dataset.folder), hop)
+        if dataset.shared_test is not None:
+            check_known([dataset.shared_test], sub_datasets(dataset), f"{file}: shared_test: no sub-dataset")
     datasets = {each.name: _dataset_chain(experiment, each) for each in experiment.datasets}
     known = {hop for dataset in experiment.datasets for hop in sub_datasets(dataset)}
     runs: dict[str, RunChain] = {}
@@ -225,11 +235,14 @@ def names_of(build: BuildConfig) -> Sequence[str]:
 def smallest_palette(dataset: DatasetConfig, hop: str) -> str | None:
     """The sub-dataset of a pair with its smallest diversity, whose test set runs on larger ones answer, too.
 
-    None where the pair's diversities are not nested, where `hop` is the smallest, or where that test set is
-    not built.
+    It is the `shared_test` of the dataset if it has one. None where the pair's diversities are not nested,
+    where `hop` is the smallest, or where that test set is not built.
     """
     if dataset.splits and OOD not in dataset.splits:
         return None
+    if dataset.shared_test is not None:
+        pairs = [each.partition(MARK)[0] for each in (dataset.shared_test, hop)]
+        return dataset.shared_test if pairs[0] == pairs[1] and dataset.shared_test != hop else None
     nested: dict[str, dict[str, int]] = {}
     for build in dataset.builds:
         for pair, k in product(build.hops, build.diversity if build.mode == "nested" else ()):
@@ -304,6 +317,7 @@ def _run_chain(
         seed=seed,
         out=run,
         updates=model.updates,
+        threads=experiment.content.threads if experiment.content.threads > 1 else None,
         set=[f"{key}={toml_value(each)}" for key, each in model.settings.items()],
         keep_last=model.keep_last if model.keep_last > 1 else None,
         keep_every=model.keep_every,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clevrhope.errors import ClevrhopeError, PredictionsError
 from clevrhope.experiments.build_files import Places, write_settings
@@ -17,6 +18,9 @@ from clevrhope.runtime.lock import locked
 from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.progress import LOG, Progress, Silent
 from clevrhope.runtime.resources import available_cores
+
+if TYPE_CHECKING:
+    from clevrhope.report.writer import Report
 
 RunChains = Callable[[Sequence[Chain]], Iterator[Failure | None]]
 """Runs chains, and gives the failure of each, or None, as they end."""
@@ -81,7 +85,7 @@ def run_experiment(
     cores = available_cores()
     content = plan.experiment.content
     jobs = jobs or (cores if content.jobs == "cores" else content.jobs)
-    threads = content.threads or max(1, cores // jobs)
+    threads = content.threads
     run_chains: RunChains = partial(run_here, jobs=jobs, threads=threads)
     if engine == "ray":
         run_chains = partial(run_on_ray, address=address, threads=threads, per_gpu=jobs)
@@ -112,9 +116,9 @@ def run_experiment(
             for failure in run_chains(able):
                 note(failure)
                 advance(1)
-        page = _report(plan, failures, progress)
+        made = write_report(plan, failures, progress)
     n_new = sum(run.done for run in left)
-    return Outcome(page, len(plan.runs), plan.n_done, n_new, tuple(failures))
+    return Outcome(made and made.html, len(plan.runs), plan.n_done, n_new, tuple(failures))
 
 
 def _written(plan: Plan) -> Iterator[str]:
@@ -204,7 +208,8 @@ def _train_together(
                 run.steps[0].set_done()
 
 
-def _report(plan: Plan, failures: Sequence[Failure], progress: Progress) -> Path | None:
+def write_report(plan: Plan, failures: Sequence[Failure], progress: Progress) -> "Report | None":
+    """Writes the report of all runs that are trained and evaluated; None where there are none."""
     from clevrhope.report import report
 
     # A folder can hold a run of other settings, whose predictions are not those of this file.
@@ -220,6 +225,6 @@ def _report(plan: Plan, failures: Sequence[Failure], progress: Progress) -> Path
             question=content.report.question,
             failures=[str(each) for each in failures],
             progress=progress,
-        ).html
+        )
     except PredictionsError:
         return None

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from clevrhope.errors import ConfigError, shown
+from clevrhope.errors import ConfigError, MissingFileError, shown
 from clevrhope.features.extractor import Extractor, ExtractorOptions
 from clevrhope.runtime.extras import check_torch, import_class, is_class_name
 from clevrhope.runtime.settings import suggestion
@@ -139,5 +139,7 @@ def given_weights(kind: str, weights: Path | str | None) -> Path | str:
             f"also says how the detector is run; put {what}, into a folder, and name that"
         )
     if str(weights) != RANDOM and not Path(weights).exists():
-        raise ConfigError(f"{weights}: no such file; put {what} there (weights are never downloaded here)")
+        raise MissingFileError(
+            f"{weights}: no such file; put {what} there (weights are never downloaded here)"
+        )
     return weights

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, MissingFileError
 from clevrhope.runtime.reading import reading
 
 
@@ -49,9 +49,9 @@ def read_weights(path: Path, *, what: str) -> dict[str, Tensor]:
 
 
 def check_file_exists(path: Path, *, what: str) -> None:
-    """Checks that a file of weights exists; if not, raises a ConfigError that says which one, `what`."""
+    """Checks that a file of weights exists; if not, raises a MissingFileError that says which one, `what`."""
     if not path.is_file():
-        raise ConfigError(f"{path}: no such file; put {what} there (weights are never downloaded here)")
+        raise MissingFileError(f"{path}: no such file; put {what} there (weights are never downloaded here)")
 
 
 def load_into(module: torch.nn.Module, weights: Mapping[str, Tensor], *, path: Path, what: str) -> None:

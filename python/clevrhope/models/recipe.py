@@ -3,11 +3,12 @@
 The tables of docs/models.md give the sources of the numbers in the package's recipes.
 """
 
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 OptimiserKind = Literal["adam", "bert_adam", "muon"]
-ScheduleKind = Literal["constant", "linear", "warmup_linear"]
+ScheduleKind = Literal["constant", "linear", "warmup_linear", "cosine"]
 Precision = Literal["float32", "bf16"]
 Objective = Literal["labels", "rewards"]
 
@@ -40,8 +41,9 @@ class Schedule:
 
     Attributes:
         kind: "constant", after a warm-up if there is one; "linear", from 1 at the first update to 0 just
-            after the last one; or "warmup_linear", from 0 to 1 over the first updates and then linearly to 0.
-            The first update of a warm-up has the learning rate 0.
+            after the last one; "warmup_linear", from 0 to 1 over the first updates and then linearly to 0; or
+            "cosine", after a warm-up if there is one, from 1 to 0 along half a cosine. The first update of a
+            warm-up has the learning rate 0.
         warmup: the fraction of updates in the warm-up.
     """
 
@@ -59,7 +61,23 @@ class Schedule:
             return 1 - done
         if done < self.warmup:
             return done / self.warmup
-        return 1.0 if self.kind == "constant" else (1 - done) / (1 - self.warmup)
+        left = (1 - done) / (1 - self.warmup)
+        return {"constant": 1.0, "cosine": (1 - math.cos(math.pi * left)) / 2}.get(self.kind, left)
+
+
+@dataclass(frozen=True)
+class WeightGroup:
+    """Weights with a rate or a decay of their own.
+
+    Attributes:
+        weights: pattern of their names, such as "*.bias" or "words.*"; of several groups the first one counts.
+        rate: factor on the stage's rate; 0 leaves them as they are.
+        decay: weight decay; None for the stage's.
+    """
+
+    weights: str
+    rate: float = 1.0
+    decay: float | None = None
 
 
 @dataclass(frozen=True)
@@ -70,9 +88,12 @@ class Stage:
         name: the stage's name, unique in its recipe.
         updates: the number of updates, whatever the size of the train set.
         batch_size: questions per update. The last, partial batch of an epoch is dropped.
+        accumulation: number of equal parts in which a batch is computed, to need less memory; the gradients
+            are those of the mean loss over the parts.
         loss: the model's method that returns the loss.
         trains: the model's submodules whose weights are updated; empty for all.
         optimiser: the optimiser, whose state is reset at the start of the stage.
+        groups: weights with a rate or a decay of their own.
         schedule: the schedule of the learning rate.
         averaging: the decay of an exponential moving average of the weights, which is tuned, kept and
             evaluated instead of the weights themselves; 0 for none. 0.99 averages about 100 updates.
@@ -95,6 +116,8 @@ class Stage:
     objective: Objective = "labels"
     samples: int = 16
     entropy: float = 0.1
+    accumulation: int = 1
+    groups: tuple[WeightGroup, ...] = ()
 
 
 OF_REWARDS = ("samples", "entropy")
@@ -116,6 +139,7 @@ class Recipe:
     stages: tuple[Stage, ...]
     precision: Precision = "float32"
     stop_at: float | None = None
+    patience: int | None = None
 
     @property
     def learns_from_rewards(self) -> bool:
@@ -125,9 +149,14 @@ class Recipe:
     def record(self) -> dict[str, Any]:
         """The recipe as run.json and reports hold it: without settings that decide nothing."""
         content = asdict(self)
-        if self.stop_at is None:
-            del content["stop_at"]
+        for name in ("stop_at", "patience"):
+            if content[name] is None:
+                del content[name]
         for stage in content["stages"]:
+            if stage["accumulation"] == 1:
+                del stage["accumulation"]
+            if not stage["groups"]:
+                del stage["groups"]
             if stage["objective"] == "labels":
                 for name in ("objective", *OF_REWARDS):
                     del stage[name]

@@ -123,8 +123,7 @@ def _of_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
         "updates": sum(stage["updates"] for stage in stages),
         "recipe.stages": [stage["name"] for stage in stages],
     }
-    if "stop_at" in recipe:
-        found[f"{_OF_RECIPE}stop_at"] = recipe["stop_at"]
+    found |= {f"{_OF_RECIPE}{name}": recipe[name] for name in ("stop_at", "patience") if name in recipe}
     for stage in stages:
         for name, value in stage.items():
             start = f"{_OF_RECIPE}{stage['name']}."

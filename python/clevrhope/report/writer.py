@@ -20,6 +20,7 @@ from clevrhope.report.covr import covr_tables, measure_covr
 from clevrhope.report.failures import failure_cards
 from clevrhope.report.instances import Instance, measure_instances, regressions
 from clevrhope.report.page import FIGURES, Figure, Page, html, markdown
+from clevrhope.report.provenance import provenance
 from clevrhope.report.remarks import (
     DIGEST_LETTERS,
     datasets_table,
@@ -34,14 +35,14 @@ from clevrhope.report.setups import dropped
 from clevrhope.report.slopes import sections_of, slope_answers, slopes
 from clevrhope.report.suites import SuiteResult, measure_suites, suite_tables
 from clevrhope.report.summary import Group, at_largest, groups_of, headlines, summary_tables
-from clevrhope.report.tables import counted, models_of, pairs_table, paper_tables
+from clevrhope.report.tables import models_of, pairs_table, paper_tables
 from clevrhope.report.tuning import TunedSetting, tuned_settings, tuning_table
 from clevrhope.runtime.atomic import check_own, write_own
 from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.version import software_version
 
-PAGES = ("results.csv", "report.md", "report.html")
+PAGES = ("results.csv", "provenance.json", "report.md", "report.html")
 """Files of a report, without figures."""
 
 
@@ -54,6 +55,7 @@ class Report:
         markdown: The same in Markdown, with figures beside it.
         figures: The figures' files; empty without matplotlib.
         csv: All results, one number per row (docs/report.md describes its columns).
+        provenance: The datasets, versions and machines that they come from.
         n_results: Number of runs on a held-out pair that are in it.
         skipped: A sentence for each run or file that could not be used.
         without: A sentence on what is left out for lack of a package, and how to install it; "" for nothing.
@@ -63,6 +65,7 @@ class Report:
     markdown: Path
     figures: tuple[Path, ...]
     csv: Path
+    provenance: Path
     n_results: int
     skipped: tuple[str, ...]
     without: str = ""
@@ -138,13 +141,15 @@ def report(
     missing = _why_missing()
     drawn = [each for each in page.blocks if isinstance(each, Figure)]
     figures = {f"{FIGURES}/{each.name}.svg": each.whole.encode() for each in drawn}
-    pages = (results_csv(results, paired, covr, tuned), markdown(page).encode(), html(page).encode())
+    table = results_csv(results, paired, covr, tuned)
+    pages = (table, provenance(sources, table), markdown(page).encode(), html(page).encode())
     write_own(out, {**figures, **dict(zip(PAGES, pages, strict=True))})
     return Report(
         html=out / "report.html",
         markdown=out / "report.md",
         figures=tuple(out / name for name in figures),
         csv=out / "results.csv",
+        provenance=out / "provenance.json",
         n_results=len(results) + sum(len(each.conditions) for each in covr),
         skipped=tuple(skipped),
         without=missing and f"Without figures and tests of slopes: {missing}.",

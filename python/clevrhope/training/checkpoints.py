@@ -40,6 +40,7 @@ class RunProgress:
         best: accuracy in per cent of the best weights on the tune set so far; None before the first.
         losses: sum of the losses since the last line of the log.
         n_losses: number of these losses.
+        stale: evaluations on the tune set since the best one.
     """
 
     stage: int = 0
@@ -49,6 +50,7 @@ class RunProgress:
     best: float | None = None
     losses: float = 0.0
     n_losses: int = 0
+    stale: int = 0
 
 
 def save_state(
@@ -156,7 +158,7 @@ def read_state(folder: Path, name: str | None = None) -> tuple[RunProgress, dict
     what, remedy = "a whole state of a run", f"remove {folder} to start the run again"
     raw = read_object(path / "state.json", what, remedy=remedy)
     check_form(raw, _STATE, path / "state.json")
-    done = RunProgress(**{each.name: raw[each.name] for each in fields(RunProgress)})
+    done = RunProgress(**{each.name: raw[each.name] for each in fields(RunProgress) if each.name in raw})
     tensors = path / "tensors.safetensors"
     with reading(tensors, what, remedy=remedy):
         check_regular(tensors)
@@ -171,7 +173,8 @@ _STATE = Fields(
         "best": Nullable(NUMBER),
         "losses": NUMBER,
         "sha256": SHA256,
-    }
+    },
+    {"stale": COUNT},
 )
 """The form of state.json."""
 

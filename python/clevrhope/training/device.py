@@ -14,10 +14,12 @@ _BFLOAT16 = ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16")
 
 
 @contextmanager
-def computing(device: torch.device, *, precision: Precision, deterministic: bool) -> Iterator[None]:
-    """Sets torch's switches within the block, and restores them after it.
+def computing(
+    device: torch.device, *, precision: Precision, deterministic: bool, threads: int | None = None
+) -> Iterator[None]:
+    """Sets torch's switches within the block, and restores them after it; `threads` None leaves theirs.
 
-    On a CPU the same number of threads always gives the same bits. On a GPU `deterministic` forbids
+    On a CPU the same number of `threads` always gives the same bits. On a GPU `deterministic` forbids
     operations that do not, and makes training slower.
 
     Raises:
@@ -28,6 +30,7 @@ def computing(device: torch.device, *, precision: Precision, deterministic: bool
         torch.backends.cudnn.allow_tf32,
         torch.backends.cudnn.benchmark,
         torch.are_deterministic_algorithms_enabled(),
+        torch.get_num_threads(),
     )
     tf32 = precision != "float32"
     gpu = device.type == "cuda"
@@ -35,6 +38,7 @@ def computing(device: torch.device, *, precision: Precision, deterministic: bool
         # cuBLAS reads this when a process first uses it.
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     try:
+        torch.set_num_threads(threads or before[4])
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = tf32
         torch.backends.cudnn.benchmark = gpu and not deterministic
         torch.use_deterministic_algorithms(gpu and deterministic)
@@ -51,6 +55,13 @@ def computing(device: torch.device, *, precision: Precision, deterministic: bool
         torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before[:2]
         torch.backends.cudnn.benchmark = before[2]
         torch.use_deterministic_algorithms(before[3])
+        torch.set_num_threads(before[4])
+
+
+def machine(device: torch.device) -> dict[str, str]:
+    """The device, and on which instructions torch's kernels for the CPU are chosen, for run.json."""
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    return {"device": name, "instructions": torch.backends.cpu.get_cpu_capability()}
 
 
 def casting(device: torch.device, precision: Precision) -> AbstractContextManager[object]:

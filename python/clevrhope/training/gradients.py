@@ -38,24 +38,30 @@ class Gradients:
         precision: Precision,
         *,
         is_static: bool,
+        parts: int = 1,
     ) -> None:
-        """`losses` gives the (M,) losses of a batch; `is_static` says that all batches need the same work."""
+        """`losses` gives the (M,) losses of a batch; `is_static` says that all batches need the same work.
+
+        `parts` is the number of batches whose gradients are averaged; if there are several, no work is
+        recorded.
+        """
+        self._parts = parts
         self._losses, self._weights, self._device, self._precision = losses, weights, device, precision
-        self._record = recorder(device) if is_static else None
+        self._record = recorder(device) if is_static and parts == 1 else None
         self._n_computed = 0
         self._batch: Batch | None = None  # the one whose tensors the graph reads
         self._made: Made = torch.empty(0), []
         self._replay: Callable[[], None] = lambda: None
 
-    def __call__(self, batch: Batch) -> Tensor:
-        """The (M,) losses, detached.
+    def __call__(self, batch: Batch, *, part: int = 0) -> Tensor:
+        """The (M,) losses, detached; gradients of a `part` after the first are added to those before.
 
         Raises:
             TrainingError: a static model's work cannot be recorded, or its batches differ in shape.
         """
         if self._record is None or self._n_computed < WARM_UP:
             self._n_computed += 1
-            return self._compute(batch)[0]
+            return self._compute(batch, adds=part > 0)[0]
         if batch.plan is not None:
             raise TrainingError("this model has a plan for each batch, so it must not have is_static")
         if self._batch is None:
@@ -83,12 +89,12 @@ class Gradients:
             ) from error
         self._batch = batch
 
-    def _compute(self, batch: Batch) -> Made:
-        for each in self._weights:
+    def _compute(self, batch: Batch, *, adds: bool = False) -> Made:
+        for each in () if adds else self._weights:
             each.grad = None
         with casting(self._device, self._precision):
             losses = self._losses(batch)
-        losses.sum().backward()  # type: ignore[no-untyped-call]
+        (losses.sum() / self._parts).backward()  # type: ignore[no-untyped-call]
         return losses.detach(), [each.grad for each in self._weights]
 
 

@@ -126,7 +126,8 @@ class Loop:
                 return
             self._stage = stage
             weights = optimisers.select_weights(self.model, stage, trainable)
-            optimiser = optimisers.make_optimiser(stage.optimiser, weights)
+            groups = optimisers.weight_groups(self.model, stage, weights)
+            optimiser = optimisers.make_optimiser(stage.optimiser, groups)
             self._averaged = optimisers.averaged_model(self.model, stage)
             own = optimisers.averaged_model(self._first.model, stage) if self._is_stack else self._averaged
             self._evaluated = self._first.model if own is None else own
@@ -163,14 +164,15 @@ class Loop:
         batches = self._batches()
         is_static = not self._is_stack and getattr(self.model, "is_static", False)
         is_static = is_static and stage.objective == "labels"  # rewards are computed outside of torch
-        gradients = Gradients(self._losses, weights, device, self._first.precision, is_static=is_static)
-        is_reached = False  # the accuracy at which the stage stops
-        while done.update < stage.updates and self._running and not is_reached:
-            batch = next(batches)
+        precision, parts = self._first.precision, stage.accumulation
+        gradients = Gradients(self._losses, weights, device, precision, is_static=is_static, parts=parts)
+        is_over = False  # whether the stage stops by its accuracy
+        while done.update < stage.updates and self._running and not is_over:
             rate = stage.optimiser.rate * stage.schedule.factor(done.update, stage.updates)
             for group in optimiser.param_groups:
-                group["lr"] = rate
-            losses.append(gradients(batch))
+                group["lr"] = rate * group["factor"]
+            of_parts = [gradients(next(batches), part=part) for part in range(parts)]
+            losses.append(torch.stack(of_parts).mean(dim=0))
             if stage.optimiser.clip_norm is not None:
                 nn.utils.clip_grad_norm_(weights, stage.optimiser.clip_norm)
             if len(losses) >= check_every:
@@ -207,12 +209,12 @@ class Loop:
                     if tunes or keeps or saves:
                         self._check_weights(member)
                     if tunes:
-                        is_reached = self._tune(member)
-                    if keeps and not is_reached:
+                        is_over = self._tune(member)
+                    if keeps and not is_over:
                         member.keep(stage, late_checkpoint(stage.name, done.update), self._evaluated)
             if logs:
                 line_seconds, line_updates = 0.0, 0
-            if saves and not is_reached:
+            if saves and not is_over:
                 self._save(optimiser.state_dict()["state"])
                 saved = monotonic()
                 if self._interrupt.is_set():
@@ -231,7 +233,7 @@ class Loop:
         while left:
             n = min(left, UPDATES_AT_ONCE)
             several = np.concatenate([first + next(rows) for _ in range(n) for first, rows in orders])
-            yield from self.questions.batches(several, len(orders) * size, plan)
+            yield from self.questions.batches(several, len(orders) * size // self._stage.accumulation, plan)
             left -= n
 
     def _losses(self, batch: Batch) -> Tensor:
@@ -288,7 +290,7 @@ class Loop:
     def _tune(self, member: Member) -> bool:
         """Evaluates the weights of a run on its tune set, and saves them if they are the best so far.
 
-        Returns whether the run stops at this accuracy.
+        Returns whether the run stops, at this accuracy or since it has not become better for long.
         """
         assert member.tune is not None
         n_answers, precision = len(member.run.vocab.answers()), member.run.precision
@@ -298,10 +300,13 @@ class Loop:
         percent, stop_at = accuracy(answers, member.tune), member.run.recipe.stop_at
         values = {"accuracy": percent, "most_frequent": most_frequent(answers)}
         member.write(self._stage, {"tuned_on": tune_set_name(member.run.request), **values})
+        member.done.stale += 1
         if member.done.best is None or percent > member.done.best:
-            member.done.best = percent
+            member.done.best, member.done.stale = percent, 0
             member.keep(self._stage, "best", self._evaluated)
-        return stop_at is not None and percent >= stop_at
+        patience = member.run.recipe.patience
+        is_stale = patience is not None and member.done.stale >= patience
+        return is_stale or (stop_at is not None and percent >= stop_at)
 
     def _end_stage(self, member: Member) -> None:
         """Writes a checkpoint of a run if the stage is to be evaluated, and moves to the next stage."""

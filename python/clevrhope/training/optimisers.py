@@ -6,6 +6,7 @@ The optimisers are torch's Adam, and BertAdam and Muon, which are implemented he
 import math
 from collections.abc import Callable, Iterable, Set
 from copy import deepcopy
+from fnmatch import fnmatchcase
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import Parameter
 
 from clevrhope.errors import ConfigError
-from clevrhope.models.recipe import Optimiser, Stage
+from clevrhope.models.recipe import Optimiser, Stage, WeightGroup
 
 
 class _Adam(torch.optim.AdamW):
@@ -112,8 +113,25 @@ _CONVOLUTION = 4
 """Number of dimensions of a convolution's weights: outputs, inputs, height, width; more in a bank of them."""
 
 
-def make_optimiser(optimiser: Optimiser, weights: Iterable[Parameter]) -> torch.optim.Optimizer:
-    """The torch optimiser of these weights, at the rate before the schedule's factor."""
+def weight_groups(model: nn.Module, stage: Stage, weights: Iterable[Parameter]) -> list[dict[str, Any]]:
+    """The weights in groups for torch's optimisers, each with `factor` on the stage's rate, and its decay."""
+    names = {each: name for name, each in model.named_parameters()}
+    rest = WeightGroup("*")
+    found: dict[WeightGroup, list[Parameter]] = {each: [] for each in (*stage.groups, rest)}
+    for each in weights:
+        found[next(of for of in found if fnmatchcase(names[each], of.weights))].append(each)
+    decay = stage.optimiser.decay
+    return [
+        {"params": own, "factor": of.rate, "weight_decay": decay if of.decay is None else of.decay}
+        for of, own in found.items()
+        if own
+    ]
+
+
+def make_optimiser(
+    optimiser: Optimiser, weights: Iterable[Parameter] | Iterable[dict[str, Any]]
+) -> torch.optim.Optimizer:
+    """The torch optimiser of these weights or groups, at the rate before the schedule's factor."""
     kinds: dict[str, type[torch.optim.Adam]] = {"adam": torch.optim.Adam, "bert_adam": BertAdam, "muon": Muon}
     return kinds[optimiser.kind](
         weights,

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,11 +25,12 @@ from clevrhope.models.protocol import answer_methods
 from clevrhope.models.recipe import Recipe, Stage
 from clevrhope.runtime.atomic import sweep
 from clevrhope.runtime.json_text import as_json_values
+from clevrhope.runtime.made_with import made_with
 from clevrhope.splits.hops import NONE
 from clevrhope.training.answers import check_programs, check_scores, described
 from clevrhope.training.checkpoints import RunProgress, check_states
 from clevrhope.training.data import Questions
-from clevrhope.training.device import casting, chosen_precision, computing
+from clevrhope.training.device import casting, chosen_precision, computing, machine
 from clevrhope.training.initial_weights import initial_binding, initial_warnings, load_initial
 from clevrhope.training.optimisers import select_weights, trainable_weights
 from clevrhope.training.order import derived_seed
@@ -43,7 +45,6 @@ from clevrhope.training.request import (
 )
 from clevrhope.training.run_folder import RunFolder
 from clevrhope.training.train_sets import CovrSplit, choose_covr_split, kept_rows, open_train_set
-from clevrhope.version import software_version
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,16 @@ class PreparedRun:
         if self.rewards is not None and stage.objective == "rewards":
             return policy_loss(model, stage, batch, self.rewards)
         return getattr(model, stage.loss)(batch)  # type: ignore[no-any-return]
+
+    def computing(self) -> AbstractContextManager[None]:
+        """Sets torch's switches to the run's precision, threads and so on; see `device.computing`."""
+        request = self.request
+        return computing(
+            self.device,
+            precision=self.precision,
+            deterministic=request.deterministic,
+            threads=request.threads,
+        )
 
     def train_questions(self) -> Questions:
         """The questions to train on; errors as of `Questions`."""
@@ -190,7 +201,8 @@ def prepare(request: TrainRequest) -> PreparedRun:
             "features": features,
             "dataset": identity(manifest, there, hop=request.hop, images=store.info.of_images),
             "places": {"dataset": str(layout.root.resolve()), "features": str(store.folder.resolve())},
-            "versions": {"clevrhope": software_version(), "torch": torch.__version__},
+            "threads": request.threads,
+            "made_with": {**made_with(), **machine(device)},
         },
         sentences=(*covr.sentences, *initial_warnings(request, init)),
     )
@@ -264,12 +276,12 @@ def rehearse(run: PreparedRun, questions: Questions) -> None:
     batch: Batch | None = None
     with (
         torch.random.fork_rng(devices=gpus),
-        computing(run.device, precision=run.precision, deterministic=run.request.deterministic),
+        run.computing(),
     ):
         try:
             for stage in run.recipe.stages:
-                first = np.arange(stage.batch_size)
-                (batch,) = questions.batches(first, stage.batch_size, getattr(copied, "plan", None))
+                first = np.arange(stage.batch_size // stage.accumulation)
+                (batch,) = questions.batches(first, len(first), getattr(copied, "plan", None))
                 select_weights(copied, stage, trainable)
                 with casting(run.device, run.precision):
                     loss = run.loss(copied, stage, batch)

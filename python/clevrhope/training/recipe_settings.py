@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, listed
 from clevrhope.models.recipe import (
     OF_REWARDS,
     Objective,
@@ -14,6 +15,7 @@ from clevrhope.models.recipe import (
     Recipe,
     ScheduleKind,
     Stage,
+    WeightGroup,
 )
 from clevrhope.runtime.settings import check_at_least, check_known, read_settings
 from clevrhope.splits.kinds import TRAIN
@@ -59,9 +61,14 @@ class _StageSettings:
     objective: Objective = "labels"
     samples: int = 2
     entropy: float = 0.0
+    accumulation: int = 1
+    groups: tuple[WeightGroup, ...] = ()
 
     def __post_init__(self) -> None:
-        check_at_least(1, updates=self.updates, batch_size=self.batch_size)
+        check_at_least(1, updates=self.updates, batch_size=self.batch_size, accumulation=self.accumulation)
+        for group in self.groups:
+            if group.rate < 0 or (group.decay or 0) < 0:
+                raise ConfigError(f'groups: rate and decay of "{group.weights}" should be numbers from 0')
         check_at_least(2, samples=self.samples)  # an answer's reward is compared with those of the others
         for name in ("rate", "epsilon", "clip_norm"):
             value = getattr(self, name)
@@ -85,8 +92,10 @@ class _RecipeSettings:
     stages: str = ""
     precision: Precision = "float32"
     stop_at: float | None = None
+    patience: int | None = None
 
     def __post_init__(self) -> None:
+        check_at_least(1, patience=self.patience)
         if self.stop_at is not None and not 0 < self.stop_at <= 100:
             raise ConfigError(
                 f"stop_at is {self.stop_at:g}; expected an accuracy above 0 and at most 100 per cent"
@@ -120,11 +129,12 @@ def recipe_of(model: "Module", request: TrainRequest) -> Recipe:
         )
     _, settings = split_settings(request.settings)
     recipe = apply_settings(recipe, settings, request.updates)
-    if recipe.stop_at is not None and request.tune_on is None:
-        raise ConfigError(
-            f"{PREFIX}stop_at is {recipe.stop_at:g}, an accuracy on the set of --tune-on, which is missing; "
-            "add it"
-        )
+    for name, value in (("stop_at", recipe.stop_at), ("patience", recipe.patience)):
+        if value is not None and request.tune_on is None:
+            raise ConfigError(
+                f"{PREFIX}{name} is {value:g}, which is about accuracy on the set of --tune-on, and that is "
+                "missing; add it"
+            )
     if recipe.learns_from_rewards and request.split != TRAIN.name:
         raise ConfigError(
             f'{PREFIX}objective is "rewards", but the split is {request.split}; rewards are for answers to '
@@ -138,8 +148,9 @@ def apply_settings(recipe: Recipe, settings: Mapping[str, Any], updates: int | N
 
     Args:
         recipe: the model's recipe.
-        settings: "stages" (the names of the stages to run, separated by commas), "precision", "stop_at", and
-            "batch_size", "rate", "schedule" and so on, for all stages or, as "stage.rate", for one.
+        settings: "stages" (the names of the stages to run, separated by commas), "precision", "stop_at",
+            "patience", and "batch_size", "rate", "schedule" and so on, for all stages or, as "stage.rate",
+            for one.
         updates: updates in all stages together; None for the recipe's.
 
     Raises:
@@ -155,8 +166,7 @@ def apply_settings(recipe: Recipe, settings: Mapping[str, Any], updates: int | N
         check_known(chosen, names, f"{PREFIX}stages: no stage")
     if "precision" in settings:
         recipe = replace(recipe, precision=whole.precision)
-    if "stop_at" in settings:
-        recipe = replace(recipe, stop_at=whole.stop_at)
+    recipe = replace(recipe, **{e: getattr(whole, e) for e in ("stop_at", "patience") if e in settings})
     for name, value in settings.items():
         stage_name, dot, field = name.rpartition(".")
         if name in of_recipe:
@@ -177,6 +187,13 @@ def apply_settings(recipe: Recipe, settings: Mapping[str, Any], updates: int | N
             f"{PREFIX}objective to rewards"
         )
     for stage in stages:
+        if stage.batch_size % stage.accumulation:
+            raise ConfigError(
+                f"{PREFIX}accumulation is {stage.accumulation}, but a batch of stage {stage.name} has "
+                f"{stage.batch_size} questions; expected a divisor of that"
+            )
+        if stage.optimiser.kind == "muon" and any(group.decay for group in stage.groups):
+            raise ConfigError(f"{PREFIX}groups: muon has no decay; set it to 0")
         if stage.optimiser.kind == "muon" and stage.optimiser.decay:
             raise ConfigError(
                 f"{PREFIX}{stage.name}.decay is {stage.optimiser.decay:g}, but muon has none; set it to 0"
@@ -236,6 +253,12 @@ def check_stage(model: "Module", stage: Stage, n_questions: int) -> None:
             raise ConfigError(
                 f"{kind}: no submodule {name}, which stage {stage.name} of its recipe names"
             ) from error
+    for group in stage.groups:
+        if not any(fnmatchcase(name, group.weights) for name, _ in model.named_parameters()):
+            raise ConfigError(
+                f'{PREFIX}groups: no weights "{group.weights}" in {kind}; its weights are called '
+                f"{listed([name for name, _ in model.named_parameters()], most=5)}"
+            )
     if stage.batch_size > n_questions:
         raise ConfigError(
             f"--size: {n_questions:,} questions, but a batch of stage {stage.name} has {stage.batch_size:,}; "

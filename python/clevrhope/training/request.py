@@ -58,6 +58,7 @@ class TrainRequest:
         device: "auto" for a GPU if there is one, or a device as torch spells it.
         deterministic: whether a GPU may only use operations that give the same bits each time.
         precision: None for the recipe's.
+        threads: number of CPU threads of training; another number may give other last bits.
         tune_on: the tune set; the best weights on it are kept besides the last ones. "val" is the HOP's own
             split for tuning: val_iid, which holds the pair out, or val of `none`. "none:val" is that of
             `none`, which shows the pair. A run on covr_train can only use "covr_dev", its own HOP's.
@@ -89,6 +90,7 @@ class TrainRequest:
     device: str = "auto"
     deterministic: bool = False
     precision: Precision | None = None
+    threads: int = 1
     tune_on: str | None = None
     tune_every: int | None = None
     keep_last: int = 1
@@ -102,7 +104,7 @@ class TrainRequest:
     init_from: Path | None = None
 
     def __post_init__(self) -> None:
-        counts = ("size", "updates", "tune_every", "keep_last", "keep_every", "save_every")
+        counts = ("size", "updates", "tune_every", "keep_last", "keep_every", "save_every", "threads")
         check_at_least(1, **{name: getattr(self, name) for name in counts})
         check_at_least(0, seed=self.seed, shots=self.shots)
         if self.keep_last > 1 and self.keep_every is None:

@@ -15,7 +15,6 @@ from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import LOG, Progress, Silent
 from clevrhope.training.checkpoints import read_about, remove_states
-from clevrhope.training.device import computing
 from clevrhope.training.loop import Loop, interrupts
 from clevrhope.training.member import Member, OnLog, open_member
 from clevrhope.training.prepared_run import PreparedRun, prepare, rehearse
@@ -39,7 +38,7 @@ def train(
     """Trains a model, or resumes a run that an earlier call with the same request left unfinished.
 
     On a CPU the same request gives the same weights bit for bit, however often it was interrupted, with the
-    same version of torch and the same number of threads; on a GPU it does so with `deterministic`.
+    same version of torch and on the same processor; on a GPU it does so with `deterministic`.
 
     Args:
         request: model, dataset, settings and the run's folder.
@@ -69,11 +68,7 @@ def train(
         if run.folder.finished.exists():
             return finished_summary(run, began)
         member = open_member(run, tune, on_log=on_log)
-        with (
-            closing(member.log),
-            interrupts() as interrupt,
-            computing(run.device, precision=run.precision, deterministic=request.deterministic),
-        ):
+        with closing(member.log), interrupts() as interrupt, run.computing():
             loop = Loop([member], run.model, questions, progress or Silent(), interrupt)
             loop.run()
         return finish(began, loop, member)

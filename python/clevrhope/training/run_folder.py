@@ -61,6 +61,8 @@ RUN = Fields(
     {
         "split": TEXT,
         "tune": OBJECT,
+        "threads": COUNT,
+        "made_with": OBJECT,
         "drop_types": OBJECT,
         "train_sha256": TEXT,
         "init": Fields(
@@ -77,8 +79,8 @@ OTHER_HOPS = "other_hops"
 WRITTEN = ("log.jsonl", "state", "weights", "predictions", OTHER_HOPS)
 """What `train` and `evaluate` write to or remove from a run's folder, besides files that they replace."""
 
-_FREE = ("versions", "places")
-"""Keys that may differ when a run is resumed: versions of software, and the paths of its data."""
+_FREE = ("made_with", "places")
+"""Keys that may differ when a run is resumed: versions and machine, and the paths of its data."""
 
 
 class RunFolder:

@@ -25,7 +25,6 @@ from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.kinds import TRAIN
 from clevrhope.training.checkpoints import remove_states, state_name, states_in
 from clevrhope.training.data import Questions, padded
-from clevrhope.training.device import computing
 from clevrhope.training.loop import Loop, interrupts
 from clevrhope.training.member import open_member
 from clevrhope.training.order import Numbers
@@ -99,10 +98,11 @@ def check_alike(runs: Sequence[PreparedRun]) -> None:
 def check_stackable(model: nn.Module, request: TrainRequest) -> None:
     """Checks that a request's model can be trained with others of its kind; else a ConfigError says why."""
     losses, recipe = getattr(model, "stack_losses", {}), recipe_of(model, request)
-    if recipe.stop_at is not None or recipe.learns_from_rewards:
+    ends_early = recipe.stop_at is not None or recipe.patience is not None
+    if ends_early or recipe.learns_from_rewards or any(stage.accumulation > 1 for stage in recipe.stages):
         raise ConfigError(
-            "runs that are trained together make the same updates and learn from labels; leave out "
-            "recipe.stop_at and recipe.objective"
+            "runs that are trained together make the same updates, on whole batches, and learn from labels; "
+            "leave out recipe.stop_at, .patience, .accumulation and .objective"
         )
     for stage in recipe.stages:
         if stage.loss not in losses:
@@ -167,8 +167,7 @@ def _train_group(
             logs.callback(member.log.close)
             members.append(member)
         loop = Loop(members, stack, questions, progress, interrupt)
-        deterministic = first.request.deterministic
-        with computing(first.device, precision=first.precision, deterministic=deterministic):
+        with first.computing():
             loop.run()
     return [member.error or finish(began, loop, member) for member in members]
 
