@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from clevrhope.config.presets import Config
 from clevrhope.config.sources import resolve_config
-from clevrhope.errors import ConfigError, shown
-from clevrhope.runtime.settings import check_at_least, naming, read_settings, suggestion
+from clevrhope.runtime.settings import Counts, check_known, naming, read_settings
 from clevrhope.runtime.toml import read_toml
 
 FOLDER = Path(str(files(__package__)))
@@ -17,7 +16,7 @@ FOLDER = Path(str(files(__package__)))
 
 
 @dataclass(frozen=True)
-class Edition:
+class Edition(Counts):
     """A named dataset with fixed content.
 
     Attributes:
@@ -34,9 +33,7 @@ class Edition:
     every_image: int
     settings: Mapping[str, Any]
 
-    def __post_init__(self) -> None:
-        check_at_least(0, seed=self.seed)
-        check_at_least(1, every_image=self.every_image)
+    least: ClassVar = {"seed": 0}
 
     @property
     def config(self) -> Config:
@@ -59,11 +56,7 @@ def read_edition(name: str) -> Edition:
     Raises:
         ConfigError: there is no such edition (the message lists those that exist), or its file is broken.
     """
-    names = edition_names()
-    if name not in names:
-        raise ConfigError(
-            f"no edition {shown(name)}{suggestion(name, names)}; there are: {', '.join(names) or 'none'}"
-        )
+    check_known([name], edition_names(), "no edition")
     path = FOLDER / f"{name}.toml"
     edition = read_settings(Edition, {**read_toml(path, "an edition"), "name": name}, where=path)
     with naming(str(path)):

@@ -34,7 +34,7 @@ from clevrhope.runtime.json_text import as_json_values, read_object
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.progress import Progress, Silent
-from clevrhope.runtime.settings import suggestion
+from clevrhope.runtime.settings import check_known
 from clevrhope.runtime.threads import map_in_threads
 
 STORE = "store.json"
@@ -110,11 +110,7 @@ def make_features(
     if out is None:
         check_links(folder.root, (own,), deep=False)
     known = folder.pools()
-    for name in pools or ():
-        if name not in known:
-            raise ConfigError(
-                f'{folder.root}: no pool "{name}"{suggestion(name, known)}; there are: {", ".join(known)}'
-            )
+    check_known(pools or (), known, f"{folder.root}: no pool")
     n_made = 0
     with locked(store, known):
         is_new = _check_bound(store, info)

@@ -16,7 +16,6 @@ from clevrhope.models.maps import MapsConfig
 from clevrhope.models.question_only import QuestionReader
 from clevrhope.models.recipe import Optimiser, single_stage
 from clevrhope.models.stems import make_maps
-from clevrhope.runtime.settings import check_at_least
 
 
 @dataclass(frozen=True)
@@ -35,11 +34,6 @@ class CnnLstmConfig(MapsConfig):
     lstm_layers: int = 2
     classifier_hidden: int = 1024
 
-    def __post_init__(self) -> None:
-        self.check_maps()
-        check_at_least(1, words=self.words, hidden=self.hidden, lstm_layers=self.lstm_layers)
-        check_at_least(1, classifier_hidden=self.classifier_hidden)
-
 
 @dataclass(frozen=True)
 class CnnLstmJoinedConfig(CnnLstmConfig):
@@ -50,10 +44,6 @@ class CnnLstmJoinedConfig(CnnLstmConfig):
     """
 
     projection: int = 512
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_at_least(1, projection=self.projection)
 
 
 @dataclass(frozen=True)
@@ -67,10 +57,6 @@ class CnnLstmSaConfig(CnnLstmConfig):
 
     attention: int = 512
     rounds: int = 2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_at_least(1, attention=self.attention, rounds=self.rounds)
 
 
 class _CnnLstmBase(BaseModel):

@@ -18,7 +18,6 @@ from clevrhope.models.maps import MapsConfig
 from clevrhope.models.recipe import Optimiser, single_stage
 from clevrhope.models.stack import answer_losses, by_model, by_question, embed, run_gru, run_layers
 from clevrhope.models.stems import Generators, PixelStem, make_maps, with_coordinates
-from clevrhope.runtime.settings import check_at_least
 
 
 @dataclass(frozen=True)
@@ -38,13 +37,6 @@ class FilmConfig(MapsConfig):
     hidden: int = 4096
     classifier_channels: int = 512
     classifier_hidden: int = 1024
-
-    def __post_init__(self) -> None:
-        self.check_maps()
-        check_at_least(1, blocks=self.blocks, words=self.words, hidden=self.hidden)
-        check_at_least(
-            1, classifier_channels=self.classifier_channels, classifier_hidden=self.classifier_hidden
-        )
 
 
 Run = Callable[[nn.Module, Tensor], Tensor]

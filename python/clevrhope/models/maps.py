@@ -1,10 +1,10 @@
 """Settings shared by the models that read feature maps of an image. No torch."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from clevrhope.errors import ConfigError
-from clevrhope.runtime.settings import check_at_least
+from clevrhope.runtime.settings import Counts
 
 MapKind = Literal["pixels", "resnet101"]
 """Kinds of features that provide maps."""
@@ -14,7 +14,7 @@ RESNET_SIDE = 14
 
 
 @dataclass(frozen=True)
-class MapsConfig:
+class MapsConfig(Counts):
     """The image features and the stem of a model that reads maps.
 
     Attributes:
@@ -36,16 +36,12 @@ class MapsConfig:
     shift: int = 0
     channels: int = 128
 
-    def check_maps(self) -> None:
-        """Checks the settings that these models share.
+    least: ClassVar = {"image_width": 0, "image_height": 0, "stem_channels": 0, "shift": 0}
 
-        Raises:
-            ConfigError: a value is out of range, or images are too small for so many halvings.
-        """
-        check_at_least(1, halvings=self.halvings, channels=self.channels)
-        check_at_least(0, stem_channels=self.stem_channels, shift=self.shift)
-        least = 2 << self.halvings
-        if self.features == "pixels" and min(self.image_height, self.image_width) < least:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        smallest = 2 << self.halvings
+        if self.features == "pixels" and min(self.image_height, self.image_width) < smallest:
             raise ConfigError(
                 f"images of {self.image_width} x {self.image_height} pixels are too small for "
                 f"{self.halvings} halvings; set fewer with halvings"

@@ -17,8 +17,8 @@ from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError
 from clevrhope.models.base import ImageSetModel, SetLayers
 from clevrhope.models.batch import Batch
+from clevrhope.models.lxmert.config import TransformerSettings
 from clevrhope.models.recipe import Optimiser, Schedule, single_stage
-from clevrhope.runtime.settings import check_at_least
 
 ATTRIBUTE_TYPES = ("size", "color", "material", "shape")
 """Columns of a feature store of true attributes."""
@@ -34,7 +34,7 @@ _STEEPNESS = 3.0
 
 
 @dataclass(frozen=True)
-class ObjectTransformerConfig:
+class ObjectTransformerConfig(TransformerSettings):
     """Settings of an object transformer.
 
     Attributes:
@@ -50,11 +50,6 @@ class ObjectTransformerConfig:
     heads: int = 8
     layers: int = 3
     dropout: float = 0.1
-
-    def __post_init__(self) -> None:
-        check_at_least(1, hidden=self.hidden, heads=self.heads, layers=self.layers)
-        if self.hidden % self.heads:
-            raise ConfigError(f"hidden is {self.hidden}; expected a multiple of heads, {self.heads}")
 
 
 class BoxTokens(nn.Module):

@@ -9,11 +9,11 @@ from clevrhope.models.base import BaseModel, two_layers
 from clevrhope.models.batch import Batch
 from clevrhope.models.lstm import Lstm, encode
 from clevrhope.models.recipe import Optimiser, single_stage
-from clevrhope.runtime.settings import check_at_least
+from clevrhope.runtime.settings import Counts
 
 
 @dataclass(frozen=True)
-class QuestionOnlyConfig:
+class QuestionOnlyConfig(Counts):
     """Settings of the question-only baseline.
 
     Attributes:
@@ -23,9 +23,6 @@ class QuestionOnlyConfig:
 
     words: int = 200
     hidden: int = 512
-
-    def __post_init__(self) -> None:
-        check_at_least(1, words=self.words, hidden=self.hidden)
 
 
 class QuestionReader(nn.Module):

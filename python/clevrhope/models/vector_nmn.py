@@ -20,7 +20,6 @@ from clevrhope.models.maps import MapsConfig
 from clevrhope.models.recipe import Optimiser, single_stage
 from clevrhope.models.stems import make_stem, with_coordinates
 from clevrhope.models.tensor_nmn.levels import Plan, plan_levels
-from clevrhope.runtime.settings import check_at_least
 
 
 @dataclass(frozen=True)
@@ -34,10 +33,6 @@ class VectorNmnConfig(MapsConfig):
 
     layers: int = 2
     classifier_hidden: int = 1024
-
-    def __post_init__(self) -> None:
-        self.check_maps()
-        check_at_least(1, layers=self.layers, classifier_hidden=self.classifier_hidden)
 
 
 class SteeredConvolution(nn.Module):

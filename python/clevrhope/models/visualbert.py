@@ -15,12 +15,11 @@ from torch import Tensor, nn
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.features.weights import check_file_exists, load_into, read_weights
 from clevrhope.models.batch import Batch
-from clevrhope.models.lxmert.config import check_transformer
+from clevrhope.models.lxmert.config import TransformerSettings
 from clevrhope.models.lxmert.network import VECTOR_SIZE, draw_weights
 from clevrhope.models.lxmert.word_pieces import WordPieceModel, WordPieces
 from clevrhope.models.object_transformer import AttributeTokens
 from clevrhope.models.recipe import Optimiser, Schedule, single_stage
-from clevrhope.runtime.settings import check_at_least
 
 _BODY = "visual_bert."
 """Prefix of the published weights' names; everything else is new on this package's questions."""
@@ -30,7 +29,7 @@ _WHAT = (
 
 
 @dataclass(frozen=True)
-class VisualBertConfig:
+class VisualBertConfig(TransformerSettings):
     """Settings of VisualBERT; the defaults are the published model.
 
     Attributes:
@@ -54,11 +53,6 @@ class VisualBertConfig:
     intermediate: int = 3072
     layers: int = 12
     dropout: float = 0.1
-
-    def __post_init__(self) -> None:
-        check_at_least(1, hidden=self.hidden, heads=self.heads, intermediate=self.intermediate)
-        check_at_least(1, layers=self.layers)
-        check_transformer(length=self.length, hidden=self.hidden, heads=self.heads, dropout=self.dropout)
 
 
 class VisualBert(WordPieceModel):

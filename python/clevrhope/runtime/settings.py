@@ -12,7 +12,7 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from clevrhope.errors import ConfigError, shown
 
@@ -83,6 +83,18 @@ def check_at_least(least: int, **values: int | None) -> None:
     for name, value in values.items():
         if value is not None and value < least:
             raise ConfigError(f"{name} is {value}; expected a whole number from {least}")
+
+
+class Counts:
+    """The base of dataclasses whose whole numbers are all 1 or more; `least` has the limits of the others."""
+
+    least: ClassVar[Mapping[str, int]] = {}
+
+    def __post_init__(self) -> None:
+        for each in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, each.name)
+            if type(value) is int:
+                check_at_least(self.least.get(each.name, 1), **{each.name: value})
 
 
 def check_whole(name: str, value: object, *, least: int = 0) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from clevrhope._core import TextReader, number_texts
 from clevrhope.audit.report import Found, where
 from clevrhope.audit.suites.pairs import Flags, SuitePairs
+from clevrhope.audit.suites.structure import differing
 from clevrhope.dataset.native_reader import Ints, known_words
 from clevrhope.dataset.vocab import bare_text, by_number
 from clevrhope.sources.source import MOST_PROGRAM_TOKENS
@@ -21,10 +22,10 @@ SCENES = 2_000
 def words(pairs: SuitePairs) -> Iterator[Found]:
     """Each text has its tokens, is new to its question and test, and brings no word of the held-out pair."""
     made, texts, questions = pairs.made, _texts(pairs), pairs.tokens("questions")
-    other = _differ(_numbered(texts, pairs), questions[made])
+    other = differing(_numbered(texts, pairs), questions[made])
     yield from where(other, "its tokens are not those of its text", texts, made)
     bare = [bare_text(text) for text in texts]
-    same = ~_differ(questions[made], questions[pairs.given])
+    same = ~differing(questions[made], questions[pairs.given])
     same |= [text == bare_text(pairs.text(row)) for text, row in zip(bare, pairs.given.tolist(), strict=True)]
     yield from where(same, "it is worded exactly like its original", texts, made)
     seen: set[tuple[int, int, str]] = set()
@@ -75,13 +76,6 @@ def _texts(pairs: SuitePairs) -> list[str]:
 def _numbered(texts: Sequence[str], pairs: SuitePairs) -> Ints:
     """Rows of tokens of texts; words without a number follow the others."""
     return number_texts(texts, by_number(pairs.vocab.words))[0][0]
-
-
-def _differ(mine: Ints, stored: Ints) -> Flags:
-    """(K,) whether rows of tokens differ, but for their padding."""
-    width = max(mine.shape[1], stored.shape[1])
-    padded = [np.pad(rows, ((0, 0), (0, width - rows.shape[1]))) for rows in (mine, stored)]
-    return np.asarray((padded[0] != padded[1]).any(axis=1))
 
 
 def _names_pair(pairs: SuitePairs, texts: Sequence[str]) -> Flags:

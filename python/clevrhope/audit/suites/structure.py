@@ -99,7 +99,7 @@ def originals(pairs: SuitePairs) -> Iterator[Found]:
         if name == "image_idxs" and pairs.place.own_pool:
             continue  # the suite's pools number their images themselves; `check_visual` checks them
         stored = (pairs.arrays.columns[name] if padding is None else pairs.tokens(name))[given]
-        differs = _differing(stored, _of_split(split, name)[rows], padding)
+        differs = differing(stored, _of_split(split, name)[rows], padding)
         for k in np.flatnonzero(differs).tolist():
             yield int(given[k]), f"{name} is not that of row {rows[k]} of the split", stored[k].tolist()
 
@@ -116,7 +116,7 @@ def of_sets(pairs: SuitePairs) -> Iterator[Found]:
         for of, is_made in ((pairs.given[pairs.sound], False), (pairs.made[pairs.sound], True)):
             if name == "orig_idxs" or (is_made and name in ("questions", "question_lengths")):
                 continue
-            differs = _differing(mine[of], theirs[rows], 0 if column.row else None)
+            differs = differing(mine[of], theirs[rows], 0 if column.row else None)
             yield from where(differs, f"{name} is not that of its row of the split", mine[of], of)
 
 
@@ -125,7 +125,7 @@ def _of_split(split: SplitArrays, name: str) -> npt.NDArray[Any]:
     return split.tokens(name, 0, len(split)) if _OF_A_QUESTION[name] is not None else split.columns[name]
 
 
-def _differing(mine: npt.NDArray[Any], theirs: npt.NDArray[Any], padding: int | None) -> Flags:
+def differing(mine: npt.NDArray[Any], theirs: npt.NDArray[Any], padding: int | None = 0) -> Flags:
     """(N,) whether rows of two arrays differ, (N,) each, or (N, W) and (N, V) beside their padding."""
     if padding is None:
         return np.asarray(mine != theirs)
@@ -250,7 +250,7 @@ def _own(arrays: AddedPairs, split: SplitArrays, is_own: Flags, before: Rows) ->
     own = np.flatnonzero(is_own)[: len(split)]
     for name, padding in _OF_A_QUESTION.items():
         stored = (columns[name] if padding is None else arrays.whole_tokens(name))[own]
-        differs = _differing(stored, _of_split(split, name)[: len(own)], padding)
+        differs = differing(stored, _of_split(split, name)[: len(own)], padding)
         yield from where(differs, f"{name} is not that of the question's row of train", stored, own)
 
 

@@ -1,18 +1,34 @@
 """Settings and recipes of an LXMERT; the defaults are the paper's model. No torch."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from clevrhope.errors import ConfigError
 from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
-from clevrhope.runtime.settings import check_at_least
+from clevrhope.runtime.settings import Counts
 
 LENGTH_OF_SETS = 96
 """WordPieces of a question about a set of images: this package's phrasings have up to 69."""
 
 
+class TransformerSettings(Counts):
+    """The base of settings of transformers; raises ConfigError if a value is out of range."""
+
+    hidden: int
+    heads: int
+    dropout: float
+    least: ClassVar = {"length": 4, "language_layers": 0, "object_layers": 0}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.hidden % self.heads:
+            raise ConfigError(f"hidden is {self.hidden}; expected a multiple of heads, {self.heads}")
+        if not 0.0 <= self.dropout < 1.0:
+            raise ConfigError(f"dropout is {self.dropout}; expected 0 or more, below 1")
+
+
 @dataclass(frozen=True)
-class LxmertConfig:
+class LxmertConfig(TransformerSettings):
     """Settings of LXMERT-p and LXMERT-s.
 
     Attributes:
@@ -39,21 +55,6 @@ class LxmertConfig:
     object_layers: int = 5
     cross_layers: int = 5
     dropout: float = 0.1
-
-    def __post_init__(self) -> None:
-        check_at_least(1, hidden=self.hidden, heads=self.heads, intermediate=self.intermediate)
-        check_at_least(0, language_layers=self.language_layers, object_layers=self.object_layers)
-        check_at_least(1, cross_layers=self.cross_layers)
-        check_transformer(length=self.length, hidden=self.hidden, heads=self.heads, dropout=self.dropout)
-
-
-def check_transformer(*, length: int, hidden: int, heads: int, dropout: float) -> None:
-    """Checks what transformers over WordPieces share; raises ConfigError if a value is out of range."""
-    check_at_least(4, length=length)
-    if hidden % heads:
-        raise ConfigError(f"hidden is {hidden}; expected a multiple of heads, {heads}")
-    if not 0.0 <= dropout < 1.0:
-        raise ConfigError(f"dropout is {dropout}; expected 0 or more, below 1")
 
 
 def _recipe(*, rate: float, updates: int) -> Recipe:

@@ -1,12 +1,11 @@
 """Settings and stages of a Tensor-NMN, by default those of the code that CLEVR-HOPE followed. No torch."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from clevrhope.errors import ConfigError
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.recipe import Optimiser, Recipe, Stage
-from clevrhope.runtime.settings import check_at_least
 
 Form = Literal["auto", "bucketed", "gathered"]
 """How modules are run; `clevrhope.models.tensor_nmn.modules` describes the forms."""
@@ -49,16 +48,10 @@ class TensorNmnConfig(MapsConfig):
     longest_program: int = 30
     baseline_decay: float = 0.9
 
+    least: ClassVar = {**MapsConfig.least, "longest_program": 2}
+
     def __post_init__(self) -> None:
-        self.check_maps()
-        check_at_least(
-            1,
-            classifier_channels=self.classifier_channels,
-            classifier_hidden=self.classifier_hidden,
-            generator_words=self.generator_words,
-            generator_hidden=self.generator_hidden,
-        )
-        check_at_least(2, longest_program=self.longest_program)
+        super().__post_init__()
         if not 0.0 <= self.baseline_decay < 1.0:
             raise ConfigError(f"baseline_decay is {self.baseline_decay}; expected 0 or more, below 1")
 
