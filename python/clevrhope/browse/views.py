@@ -375,7 +375,7 @@ class Views:
         assert table.vocab is not None
         said = statements_of(table.in_nonce_words(row, table.statements[row]), table.vocab)
         support = [
-            SupportImage(self.image(table.support_pool, index), statement, swapped)
+            SupportImage(self.image(table.hop, table.support_pool, index), statement, swapped)
             for index, statement, swapped in zip(
                 table.support_idxs[row].tolist(), said, is_swapped, strict=False
             )
