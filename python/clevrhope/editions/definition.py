@@ -25,6 +25,7 @@ class Edition:
         seed: the public seed; a dataset with another seed is a private edition.
         hops: the names of its sub-datasets.
         every_image: only images whose index in the pool is a multiple of this are compared.
+        nonce: the number of episodes with nonce words, which are then all of its questions; or 0.
         settings: everything else that decides content, in the form of a folder's choices (`choices_of`).
     """
 
@@ -33,9 +34,10 @@ class Edition:
     hops: tuple[str, ...]
     every_image: int
     settings: Mapping[str, Any]
+    nonce: int = 0
 
     def __post_init__(self) -> None:
-        check_at_least(0, seed=self.seed)
+        check_at_least(0, seed=self.seed, nonce=self.nonce)
         check_at_least(1, every_image=self.every_image)
 
     @property
