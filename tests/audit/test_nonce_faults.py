@@ -1,7 +1,6 @@
 """Faults planted in episodes with nonce words: found, each by its own line of the report, and named."""
 
 from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +74,12 @@ def complex_about_another_pair(data: Spoilt) -> None:
 
 def second_word_for_a_value(data: Spoilt) -> None:
     """A synonym has no nonce word, so that it tells what the word would have meant."""
-    questions, others = rows_of(data, UNSEEN, "questions"), {"cube": "block", "sphere": "ball"}
-    for row, (word, other) in product(range(66), others.items()):
+    questions = rows_of(data, UNSEEN, "questions")
+    for word, other in {"cube": "block", "cubes": "blocks", "sphere": "ball", "spheres": "balls"}.items():
+        questions[questions == data.word(word)] = data.word(other)
+    for row in range(66):
         if row % 11 in (9, 10):
-            spoilt = np.where(questions[row] == data.word(word), data.word(other), questions[row])
-            both(data, put("questions", row, spoilt))
+            both(data, put("questions", row, questions[row]))
 
 
 def third_object_changed(data: Spoilt) -> None:
@@ -101,8 +101,8 @@ def statement_untrue(data: Spoilt) -> None:
 
 def pair_said(data: Spoilt) -> None:
     said = {*rows_of(data, SEEN, "statements")[0].ravel().tolist()}
-    asked = [token for token in rows_of(data, SEEN, "questions")[0].tolist() if token in said]
-    pair = next(each for each in rows_of(data, SEEN, "statements")[0].tolist() if {*asked[-3:-1]} <= {*each})
+    asked = [token for token in rows_of(data, SEEN, "questions")[0].tolist() if token in said - {0, 1, 2}]
+    pair = next(each for each in rows_of(data, SEEN, "statements")[0].tolist() if {*asked[-2:]} <= {*each})
     data.change(UNSEEN, put("statements", (0, 0), pair))
 
 
@@ -129,7 +129,7 @@ def other_partner(data: Spoilt) -> None:
 def scene_recolored(data: Spoilt) -> None:
     def change(rows: list[dict[str, Any]]) -> None:
         for each in rows[1]["objects"]:
-            each["color"], each["material"] = "cyan", "metal"
+            each["color"], each["material"] = "gray", "metal"
 
     data.scenes("nonce_scenes", change)
 

@@ -39,29 +39,30 @@ def freeze(edition: Edition, work: Path, progress: Progress | None = None) -> Pa
     """Freezes an edition and gives the file; `work` is a folder for its text."""
     progress = progress or Silent()
     config = replace(edition.config, question_json=False)
-    request = Request(work, edition.hops, config, edition.seed, render=False)
+    splits = () if edition.nonce else None
+    request = Request(work, edition.hops, config, edition.seed, splits, render=False, nonce=edition.nonce)
     build(request, progress=progress)
     layout = Layout(work)
     manifest = existing_manifest(layout.manifest)
     content = read_content(layout, manifest, progress, every_image=edition.every_image)
     assert not content.faults, content.faults
     checked: dict[str, set[int]] = {}
-    for pool, indices in content.checked.values():
+    for pool, indices in (each for used in content.checked.values() for each in used.items()):
         checked.setdefault(pool, set()).update(indices.tolist())
     images = {}
     with open_renderer(config.rendering, look=read_look()) as renderer:
         for pool, numbers in sorted(checked.items()):
             of_pool = rendered(renderer, layout, pool, np.asarray(sorted(numbers), np.int32))
             images[pool] = {index: image_digest(pixels) for index, pixels in of_pool}
-    splits: dict[str, dict[str, dict[str, str]]] = {}
-    for (hop, split), (pool, indices) in content.checked.items():
-        of_images = joined_digest(indices, images[pool])
-        splits.setdefault(hop, {})[split] = {**content.splits[hop][split], "images": of_images}
-    assert whole_digest(splits, PARTS)
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for (hop, split), used in content.checked.items():
+        of_images = joined_digest(used, images)
+        found.setdefault(hop, {})[split] = {**content.splits[hop][split], "images": of_images}
+    assert whole_digest(found, PARTS)
     frozen = {
         "clevrhope": software_version(),
         "engine": engine_of(manifest, rendering_as_json(config.rendering)),
-        "splits": splits,
+        "splits": found,
         "images": {
             pool: " ".join(f"{index}:{digest.hex()[:SHORT]}" for index, digest in sorted(of_pool.items()))
             for pool, of_pool in images.items()

@@ -4,8 +4,10 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
+from building import Cli
 from freeze_edition import rendered
 
 from clevrhope.config.presets import PRESETS, splits_of
@@ -24,10 +26,12 @@ from clevrhope.runtime.progress import Silent
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import HOP_GROUPS, parse_hop
 from clevrhope.splits.kinds import GAPS
+from clevrhope.splits.nonce.kinds import NONCE_SPLITS, OBJECTS, SCENES
 from clevrhope.version import DATASET_VERSION, software_version
 from wording import refused
 
 PRESET = {"hope-1": "paper", "hope-1-small": "small"}
+EPISODES = {"nonce-1": 2200, "nonce-1-small": 110}
 PAIR = "cyan_cylinder"
 
 
@@ -36,7 +40,7 @@ def is_of_this_renderer(name: str) -> bool:
 
 
 def test_all_editions_are_tested_here() -> None:
-    assert edition_names() == sorted(PRESET)
+    assert edition_names() == sorted([*PRESET, *EPISODES])
 
 
 @pytest.mark.parametrize("name", PRESET)
@@ -80,6 +84,35 @@ def test_an_edition_that_this_version_froze_is_not_stale(name: str) -> None:
     assert frozen.clevrhope != software_version() or is_of_this_renderer(name)
 
 
+@pytest.mark.parametrize("name", EPISODES)
+def test_all_episodes_of_an_edition_were_frozen(name: str) -> None:
+    edition = read_edition(name)
+    frozen = read_frozen(edition)
+    assert (edition.hops, edition.nonce) == (("none",), EPISODES[name])
+    assert edition.seed == int.from_bytes(sha256(b"nonce-1").digest()[:4], "big")
+    assert {hop: [*splits] for hop, splits in frozen.splits.items()} == {"none": [*NONCE_SPLITS]}
+    assert frozen.engine["version"] == DATASET_VERSION
+    assert [*frozen.images] == [OBJECTS, SCENES]
+    assert all(index % edition.every_image == 0 for each in frozen.images.values() for index in each)
+
+
+def test_the_small_edition_of_episodes_is_as_it_was_frozen(cli: Cli, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    said = cli("build", "--edition", "nonce-1-small", "--no-render", "--out", out).out
+    assert "that of everybody's nonce-1-small: 2 splits, 220 questions, 499 scenes, no images" in said
+    assert "it has 110 episodes" in cli("build", "--nonce", 50, "--out", out, code=2).err
+    with h5py.File(out / "nonce" / "seen.h5", "r+") as file:
+        file["words"][3] = file["words"][30]
+    assert "none/nonce_seen: other questions" in cli("verify", out, code=1).out
+    chosen = np.arange(0, 110, 20, dtype=np.int32)
+    with open_renderer(NativeSettings(), look=read_look()) as renderer:
+        images = read_frozen(read_edition("nonce-1-small")).images[SCENES]
+        made = {index: image_digest(each) for index, each in rendered(renderer, Layout(out), SCENES, chosen)}
+    assert [made[index].hex()[:SHORT] == images[index] for index in chosen.tolist()] == [
+        is_of_this_renderer("nonce-1-small")
+    ] * 6
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "splits"), [("hope-1-small", None), ("hope-1", (GAPS["minimal"].name,))])
 def test_a_part_of_an_edition_is_as_it_was_frozen(
@@ -97,7 +130,7 @@ def test_a_part_of_an_edition_is_as_it_was_frozen(
     manifest = existing_manifest(layout.manifest)
     used = read_content(layout, manifest, Silent(), every_image=edition.every_image).checked
     with open_renderer(config.rendering, look=read_look()) as renderer:
-        for pool, indices in used.values():
+        for pool, indices in (each for of_split in used.values() for each in of_split.items()):
             chosen = np.unique(indices[:: max(1, len(indices) // 6)])
             same = [
                 image_digest(pixels).hex()[:SHORT] == frozen.images[pool][index]

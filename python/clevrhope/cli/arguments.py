@@ -188,6 +188,16 @@ class Whole(click.IntRange):
         return number
 
 
+class PropertiesFile(_AnyPath):
+    """A properties file, or the name of one of the package's worlds."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path of the file."""
+        from clevrhope.runtime.assets import properties_file
+
+        return properties_file(super().convert(value, param, ctx))
+
+
 _TYPES: Mapping[str, Any] = {
     "N": Whole(1),
     "N0": Whole(0),
@@ -201,12 +211,14 @@ _TYPES: Mapping[str, Any] = {
     **dict.fromkeys(("DIR", "CLEVR_DIR", "FOLDER", "RUN", "OUT", "PATH"), PATH),
     **dict.fromkeys(("FILE", "FILE.toml", "FILE.png"), PATH),
     "DATASET": DATASET,
+    "WORLD": PropertiesFile(path_type=Path),
 }
 """The types that words in the usage of an option stand for; other words stand for any text."""
 
 _SHOWN: Mapping[str, str] = {
     **dict.fromkeys(("N0", "SEED", "PIXELS", "PORT", "LEVEL"), "N"),
     "DATASET": "DIR",
+    "WORLD": "FILE",
     **dict.fromkeys(("HOP", "SPLIT", "EDITION"), "NAME"),
     "SPLITS": "NAMES",
 }
@@ -335,8 +347,8 @@ Machine
 
 PASSES = """--passes KINDS...: Annotate each image, in HDF5, with mask (the object at each pixel), depth or
         normal; separated by commas."""
-PROPERTIES = """--properties FILE: Sizes, colors, materials and shapes, in the format of CLEVR's
-        properties.json."""
+PROPERTIES = """--properties WORLD: Sizes, colors, materials and shapes, in the format of CLEVR's
+        properties.json; or unnamed, for colors and shapes without English names."""
 
 
 def read_names(options: Sequence[str]) -> list[str]:

@@ -23,6 +23,7 @@ def check_choices(request: "Request", edition: "Edition") -> None:
     from clevrhope.dataset.contents import same_hop
     from clevrhope.errors import listed
     from clevrhope.pipeline import Limits
+    from clevrhope.splits.nonce.kinds import FOUND
 
     def refuse(what: str) -> None:
         raise click.UsageError(
@@ -37,6 +38,8 @@ def check_choices(request: "Request", edition: "Edition") -> None:
         refuse("it has no questions about single values (--prelim)")
     if request.covr:
         refuse("it has no questions about several images (--covr)")
+    if request.nonce not in (0, edition.nonce) or request.nonce_types == FOUND:
+        refuse(f"it has {edition.nonce or 'no'} episodes with nonce words, whose types are told (--nonce)")
     if request.limits != Limits():
         refuse("its combinations of values are not limited (--diversity, --palette)")
     made, fixed = (

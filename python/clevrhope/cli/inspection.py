@@ -64,7 +64,7 @@ def show(folder: Path, hop: str, split: str, number: int | None, save: Path | No
     --against CLEVR_DIR: A CLEVR_v1.0 folder, to check that nothing of its val and test is in the dataset.
     --templates DIR: The question templates, if not the package's; or a folder of your own suite; or, of
         published files, those by which programs are read from texts.
-    --properties FILE: The properties, if not the package's.
+    --properties WORLD: The properties, if not the package's.
     --pixels: Of an imported dataset, also compare the images of train and tests by their pixels.
     --quiet: Show no progress.
     --json -> as_json: Print one JSON object instead of text.

@@ -250,7 +250,7 @@ def _limits(
 What is read
     --requests FILE!: The file that `ask` wrote.
     --dataset DATASET -> folder: The dataset, if its values are not CLEVR's.
-    --properties FILE: With --dataset, its properties file, whose colors tell what "silver" or "teal" means.
+    --properties WORLD: With --dataset, its properties file, whose colors tell what "silver" or "teal" means.
     --partial: Read the replies that there are, and say how many are missing or failed.
 Whose replies they are
     --model NAME: The model's name in reports.  [default: that in a batch's results, or the name of REPLIES;

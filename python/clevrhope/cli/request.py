@@ -158,12 +158,13 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
     seed = choices["seed"]
     if seed is None and there is None:
         seed = edition.seed if edition and not parts else secrets.randbelow(2**32)
+    of_nonce_alone = is_of_nonce_alone(choices) or bool(edition and edition.nonce)
     request = Request(
         out=out,
         hops=names,
         config=config,
         seed=seed,
-        splits=() if is_of_nonce_alone(choices) else tuple(read_names(choices["splits"])) or None,
+        splits=() if of_nonce_alone else tuple(read_names(choices["splits"])) or None,
         render=not choices["no_render"],
         workers=choices["workers"],
         engine=choices["engine"],
@@ -175,7 +176,7 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
             test_palette=choices["test_palette"],
         ),
         covr=choices["covr"],
-        nonce=choices["nonce"] or 0,
+        nonce=choices["nonce"] or (edition.nonce if edition else 0),
         nonce_types=choices["nonce_types"],
         prelim=prelim,
         edition=edition,

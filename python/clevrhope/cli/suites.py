@@ -36,7 +36,7 @@ Searched originals
 The suite visual
     --visual N -> n_visual: With visual, the most questions of a split whose images are edited.  [default: by
         the dataset's preset, demo 20, small 200, paper 5,000]
-    --properties FILE: With visual, the dataset's properties file, if it is not the package's.
+    --properties WORLD: With visual, the dataset's properties file, if it is not the package's.
 """)
 @options("""
     --quiet: Print nothing but errors.
@@ -90,7 +90,7 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
     --hop HOP... -> hops: Only this HOP; repeatable.
     --groups N -> n: The most groups of a split.  [default: by the dataset's preset, demo 20, small 200, paper
         2,000]
-    --properties FILE: The dataset's properties file, if it is not the package's.
+    --properties WORLD: The dataset's properties file, if it is not the package's.
     --out FOLDER!: The new folder.
     --quiet: Print nothing but errors.
     --json -> as_json: Print one JSON object instead of text.

@@ -6,11 +6,12 @@ questions: of the canonical JSON of `format`, which is "clevrhope questions 1"; 
     vocabulary (`vocab_digest`); `pool`; `n`; and `columns`, for each array the SHA-256 of its numbers as
     little-endian int32, row after row. The arrays of tokens are without the padding behind each row's length.
     The columns are answers, image_idxs, question_families, question_lengths, program_lengths, questions and
-    programs; for questions about sets of images also structures and sources. What follows from these, such
-    as relation_needed, is left out.
+    programs; for questions about sets of images also structures and sources; for episodes with nonce words
+    also those of `_OF_EPISODES`. What follows from these, such as relation_needed, is left out.
 scenes: of the indices (little-endian int32, in ascending order) of the scenes that the questions are about,
     and then of the 32 bytes of the SHA-256 of each scene in that order. A scene is its row of the scene file
     as canonical JSON, without `stream`, which says what it was drawn from.
+    Episodes have scenes of two pools: the digest is that of the canonical JSON of the list of both.
 images: likewise, of the images that are compared: the SHA-256 of width and height in decimal digits with a
     space after each, then of the pixels' red, green and blue, a byte each, row after row.
 
@@ -39,13 +40,14 @@ from clevrhope.dataset.image_source import H5Images, PngImages, png_indices
 from clevrhope.dataset.images_h5 import ImageArray, images_in
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.question_kinds import ABSENT, SETS, kind_of
+from clevrhope.dataset.question_kinds import ABSENT, NONCE, SETS, kind_of
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import read_vocab, vocab_digest
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.progress import Advance, Progress
 from clevrhope.runtime.threads import map_in_threads
+from clevrhope.splits.hops import NONE
 
 PARTS = ("questions", "scenes", "images")
 """The parts of a split that have a digest."""
@@ -54,6 +56,9 @@ Tree: TypeAlias = Mapping[str, Mapping[str, Mapping[str, str]]]
 """Sub-dataset -> split -> part -> digest; parts that are missing or cannot be read are left out."""
 
 _COLUMNS = ("answers", "image_idxs", "question_families", "question_lengths", "program_lengths")
+_OF_EPISODES = ("support_idxs", "statements", "words", "pairs", "grids", "partners")
+_MORE_COLUMNS = {SETS.name: ("structures", "sources"), NONCE.name: _OF_EPISODES}
+"""The arrays of further kinds of questions, by the kind's name."""
 _TOKENS = {"questions": "question_lengths", "programs": "program_lengths"}
 """The arrays of tokens, each with the array that holds the number of tokens in a row."""
 
@@ -70,7 +75,7 @@ class Content:
 
     Attributes:
         splits: the digests; those of `images` only if all images to be compared exist.
-        checked: sub-dataset and split -> pool, and the indices of its images that are compared.
+        checked: sub-dataset and split -> pool -> the indices of its images that are compared.
         images: pool -> index -> digest of an image.
         n_questions: number of questions in all splits that could be read.
         n_scenes: number of scenes in use.
@@ -78,7 +83,7 @@ class Content:
     """
 
     splits: Tree
-    checked: Mapping[tuple[str, str], tuple[str, Ints]]
+    checked: Mapping[tuple[str, str], Mapping[str, Ints]]
     images: Mapping[str, Mapping[int, str]]
     n_questions: int
     n_scenes: int
@@ -98,7 +103,8 @@ def read_content(layout: Layout, manifest: Manifest, progress: Progress, *, ever
     found = _read_questions(layout, manifest, faults, progress)
     by_pool: dict[str, list[Ints]] = {}
     for each in found.values():
-        by_pool.setdefault(each.pool, []).append(each.used)
+        for pool, indices in each.used.items():
+            by_pool.setdefault(pool, []).append(indices)
     used = {pool: np.unique(np.concatenate(by_pool[pool])) for pool in sorted(by_pool)}
     checked = {pool: each[each % every_image == 0] for pool, each in used.items()}
     has_scenes, images = Folder(layout, manifest).has_scenes, {}
@@ -115,11 +121,11 @@ def read_content(layout: Layout, manifest: Manifest, progress: Progress, *, ever
     splits: dict[str, dict[str, dict[str, str]]] = {}
     of_split = {}
     for (hop, split), each in found.items():
-        chosen = each.used[each.used % every_image == 0]
-        of_split[hop, split] = (each.pool, chosen)
-        parts = {"questions": each.digest, "scenes": joined_digest(each.used, scenes[each.pool])}
+        chosen = {pool: indices[indices % every_image == 0] for pool, indices in each.used.items()}
+        of_split[hop, split] = chosen
+        parts = {"questions": each.digest, "scenes": joined_digest(each.used, scenes)}
         if images:
-            parts["images"] = joined_digest(chosen, images[each.pool])
+            parts["images"] = joined_digest(chosen, images)
         splits.setdefault(hop, {})[split] = {name: part for name, part in parts.items() if part}
     return Content(
         splits,
@@ -162,9 +168,8 @@ class _Split:
     """The content of a split's question file."""
 
     digest: str
-    pool: str
-    used: Ints
-    """The indices of the scenes that its questions are about, sorted, each once."""
+    used: Mapping[str, Ints]
+    """Pool -> the indices of the scenes that its questions are about, sorted, each once."""
     n: int
 
 
@@ -173,6 +178,8 @@ def _read_questions(
 ) -> dict[tuple[str, str], _Split]:
     """The digests of all splits whose files can be read."""
     entries = {(hop, split): entry["questions"] for hop, split, entry in manifest.all_splits()}
+    episodes = manifest.nonce.get(NONE, {})
+    entries |= {(NONE, split): int(entry["questions"]) for split, entry in episodes.items()}
     vocabularies: dict[Path, str] = {}
     for path in sorted({layout.vocab_of(split) for _, split in entries}):
         with _reported(faults):
@@ -214,9 +221,12 @@ def _attempted(read: Callable[[Key], Value], key: Key) -> tuple[Key, Value | Dat
 def _read_split(path: Path, split: str, vocab: str) -> _Split:
     """Computes the digest of a split's questions; raises the errors of `open_hdf5`."""
     table = read_table(path, kind_of(split))
-    names = (*_COLUMNS, *(("structures", "sources") if table.kind is SETS else ()))
+    names = (*_COLUMNS, *_MORE_COLUMNS.get(table.kind.name, ()))
     sums = {name: hashlib.sha256() for name in (*names, *_TOKENS)}
-    used = []
+    pools = [(table.pool, "image_idxs")]
+    if table.kind is NONCE:
+        pools.append((table.support_pool, "support_idxs"))
+    used: dict[str, Ints] = {pool: np.zeros(0, dtype=np.int32) for pool, _ in pools}
     for rows in table.parts(_ROWS):
         for name in names:
             sums[name].update(_bytes(getattr(rows, name)))
@@ -226,8 +236,8 @@ def _read_split(path: Path, split: str, vocab: str) -> _Split:
             if n_tokens.max() > width:
                 raise DatasetError(f"{path}: {lengths} has {n_tokens.max()}, but {name} have {width} tokens")
             sums[name].update(_bytes(tokens[np.arange(width) < n_tokens[:, None]]))
-        used.append(np.unique(rows.image_idxs))
-    indices = np.unique(np.concatenate(used)) if used else np.zeros(0, dtype=np.int32)
+        for pool, column in pools:
+            used[pool] = np.union1d(used[pool], getattr(rows, column)).astype(np.int32)
     columns = {name: each.hexdigest() for name, each in sums.items()}
     digest = digest_of(
         {
@@ -238,9 +248,8 @@ def _read_split(path: Path, split: str, vocab: str) -> _Split:
             "columns": columns,
         }
     )
-    return _Split(
-        digest if vocab else "", table.pool, indices[indices != ABSENT].astype(np.int32), len(table)
-    )
+    present = {pool: indices[indices != ABSENT] for pool, indices in used.items()}
+    return _Split(digest if vocab else "", present, len(table))
 
 
 def _bytes(numbers: npt.NDArray[Any]) -> memoryview:
@@ -328,11 +337,14 @@ def image_digest(pixels: ImageArray) -> bytes:
     return found.digest()
 
 
-def joined_digest(indices: Ints, digests: Mapping[int, bytes]) -> str:
-    """The digest of the indices and their digests; "" if one is missing."""
-    if not all(index in digests for index in indices.tolist()):
-        return ""
-    found = hashlib.sha256(_bytes(indices))
-    for index in indices.tolist():
-        found.update(digests[index])
-    return found.hexdigest()
+def joined_digest(used: Mapping[str, Ints], digests: Mapping[str, Mapping[int, bytes]]) -> str:
+    """The digest of the indices of a pool and their digests, or of several such; "" if one is missing."""
+    found = []
+    for pool, indices in used.items():
+        if not all(index in digests[pool] for index in indices.tolist()):
+            return ""
+        of_pool = hashlib.sha256(_bytes(indices))
+        for index in indices.tolist():
+            of_pool.update(digests[pool][index])
+        found.append(of_pool.hexdigest())
+    return found[0] if len(found) == 1 else digest_of(found)

@@ -24,6 +24,7 @@ class Edition(Counts):
         seed: the public seed; a dataset with another seed is a private edition.
         hops: the names of its sub-datasets.
         every_image: only images whose index in the pool is a multiple of this are compared.
+        nonce: the number of episodes with nonce words, which are then all of its questions; or 0.
         settings: everything else that decides content, in the form of a folder's choices (`choices_of`).
     """
 
@@ -32,8 +33,9 @@ class Edition(Counts):
     hops: tuple[str, ...]
     every_image: int
     settings: Mapping[str, Any]
+    nonce: int = 0
 
-    least: ClassVar = {"seed": 0}
+    least: ClassVar = {"seed": 0, "nonce": 0}
 
     @property
     def config(self) -> Config:

@@ -186,11 +186,11 @@ def _differences(content: Content, frozen: Frozen, manifest: Manifest) -> Iterat
 
 def _first_image(content: Content, frozen: Frozen, hop: str, split: str) -> str:
     """The first image of a split that differs, in words that follow the difference."""
-    pool, indices = content.checked[hop, split]
-    there = frozen.images.get(pool, {})
-    for index in indices.tolist():
-        if content.images[pool][index][:SHORT] != there.get(index):
-            return f", first image {index} of the pool {pool}"
+    for pool, indices in content.checked[hop, split].items():
+        there = frozen.images.get(pool, {})
+        for index in indices.tolist():
+            if content.images[pool][index][:SHORT] != there.get(index):
+                return f", first image {index} of the pool {pool}"
     return ""
 
 

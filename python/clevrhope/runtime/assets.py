@@ -15,6 +15,13 @@ def blender_assets() -> Path:
     return _folder("blender_assets")
 
 
+def properties_file(path: Path) -> Path:
+    """The path of a properties file; a bare name, such as `unnamed`, can stand for one of the package's."""
+    own = blender_assets() / "worlds" / f"{path.stem}.json"
+    is_own = len(path.parts) == 1 and path.suffix in ("", ".json") and own.is_file()
+    return own if is_own and not path.exists() else path
+
+
 def question_templates() -> Path:
     """The folder of the question templates: JSON files in CLEVR's format, and the synonyms."""
     return _folder("question_templates")
