@@ -113,12 +113,13 @@ def score_nonce(
 
 
 def below_chance(scores: SplitScores) -> list[Part]:
-    """The groups whose accuracy in `unseen` is below chance, with its interval where it has one."""
+    """The groups whose accuracy in `unseen`, or its interval, is below chance; unread replies are guesses."""
     found = []
     for part, scored in scores.parts.items():
         unseen, chance = scored.mean["unseen"], scored.mean["chance"].value
         most = unseen.interval.high if unseen.interval else unseen.value
-        if most is not None and chance is not None and most < chance:
+        share_unread = (scored.mean["unread_unseen"].value or 0) / 100
+        if most is not None and chance is not None and most + share_unread * chance < chance - 1e-9:
             found.append(part)
     return found
 

@@ -81,7 +81,7 @@ class NonceRequests:
             if control not in known:
                 why = "; types of words are told in all of its requests" if control == "told" else ""
                 raise ConfigError(
-                    f'--control: "{control}" is none of {self.episodes.folder}{why}; there are: '
+                    f'--control: {self.episodes.folder} has no control "{control}"{why}; there are: '
                     f"{', '.join(known)}"
                 )
         if form == "vlmeval" and "text" in controls:

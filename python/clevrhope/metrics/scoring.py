@@ -347,6 +347,8 @@ def notes_of(files: Iterable[Path], *, suite: str | None = None) -> tuple[str, .
             notes[str(row["note"])] = None
         if row.get("instruction"):
             notes[f"asked with the instruction {row['instruction']}"] = None
+        if row.get("support"):
+            notes[f"asked with the support given as {row['support']}"] = None
         if row.get("jpeg"):
             notes[f"about images as JPEG of quality {row['jpeg']}"] = None
     return tuple(notes)
