@@ -26,24 +26,31 @@ _MOST_FAILED = 10
 @click.argument("folder", metavar="DIR", type=DATASET)
 @options(f"""
     --kind NAME!: majority or majority_by_family (of the train set), always_no, coin, or symbolic, which
-        executes the true programs; strategies, or one of them, for episodes with nonce words.
+        executes the true programs; for episodes with nonce words one of the strategies, or strategies,
+        which prints what all of them score and writes nothing.
     {_HOPS}
     --size 25k|N: Use only the first N questions of train.  [default: all]
     {_SUITE}
-    {_OUT}
+    --out FILE: The JSON Lines file to write; strategies needs none.
     {_QUIET}
 """)
-def baseline(folder: Path, kind: str, size: str | None, out: Path, quiet: bool, **choices: Any) -> None:
+def baseline(
+    folder: Path, kind: str, size: str | None, out: Path | None, quiet: bool, **choices: Any
+) -> None:
     """Writes the predictions of a simple baseline, or of the symbolic oracle, on the test sets of DIR."""
     from clevrhope.dataset.contents import find_hop
     from clevrhope.dataset.folder import Folder
-    from clevrhope.metrics.baselines import BASELINES
     from clevrhope.metrics.baselines import baseline as run
-    from clevrhope.metrics.nonce_strategies import play, table_of
+    from clevrhope.metrics.nonce_strategies import ALL, STRATEGIES, play, table_of
     from clevrhope.metrics.predictions import write_predictions
     from clevrhope.metrics.text_tables import table_lines
     from clevrhope.training.request import parse_size
 
+    if kind == ALL:
+        say("\n".join(table_lines(table_of(play(folder, ALL)))))
+        return
+    if out is None:
+        raise click.UsageError("--out: name the file of predictions to write")
     n_train = None if size is None else parse_size(size)
     n = write_predictions(
         out, run(folder, kind, size=n_train, progress=shown_progress({"quiet": quiet}), **choices)
@@ -51,9 +58,10 @@ def baseline(folder: Path, kind: str, size: str | None, out: Path, quiet: bool, 
     opened = Folder.open(folder, finished=False)
     only = "".join(f" --hop {find_hop(opened.layout, hop)}" for hop in choices["hops"])
     say(f"{out}: {n:,} predictions of {kind}")
-    if kind not in BASELINES:
-        say("\n".join(table_lines(table_of(play(opened, kind)))))
     with_suite = f" --suite {choices['suite']}" if choices["suite"] else ""
+    if kind in STRATEGIES:
+        say("\n".join(table_lines(table_of(play(folder, kind)))))
+        with_suite = " --nonce"
     say(f"To score them: clevrhope score {opened.title} {out}{only}{with_suite}")
 
 

@@ -3,20 +3,18 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import NamedTuple
+from itertools import groupby, product
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from clevrhope.dataset.clevr_json import scenes_of
-from clevrhope.dataset.detokenizer import Detokenizer
-from clevrhope.dataset.episodes import meanings, mentions
-from clevrhope.dataset.folder import Folder
+from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import ABSENT
-from clevrhope.dataset.question_table import QuestionTable, open_split
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.vocab import read_vocab
-from clevrhope.errors import ConfigError
+from clevrhope.metrics.episodes import Episodes
 from clevrhope.metrics.text_tables import Line
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.nonce.draws import Draws
@@ -220,96 +218,87 @@ ALL = "strategies"
 class Given(NamedTuple):
     """What a strategy answers to an episode in one condition."""
 
-    strategy: str
-    split: str
-    row: int
+    row: Mapping[str, Any]
+    """A row of predictions, whose answer is drawn from those between which the strategy chooses."""
     form: str
-    answer: str
-    """Drawn from those between which it chooses by chance."""
     share: float
     """The share of these that is right."""
 
 
-def play(folder: Folder, kind: str) -> Iterator[Given]:
+def play(folder: Path, kind: str) -> Iterator[Given]:
     """What a strategy, or all, answers to the episodes of a dataset.
 
     Raises:
-        ConfigError: the dataset has no episodes.
-        DatasetError: a file is missing or damaged.
+        DatasetError: the dataset has no episodes, or a file is missing or damaged.
     """
-    layout = folder.layout
-    if not layout.nonce_vocab.is_file():
-        raise ConfigError(
-            f"--kind: {kind} answers episodes, but {layout.root} has none; give --nonce N to its build"
-        )
-    vocab = read_vocab(layout.nonce_vocab)
-    for split in NONCE_SPLITS:
-        table = open_split(layout, NONE, split, vocab=vocab)
-        for row, view in enumerate(views(folder, table)):
-            right, form = table.answer_names[table.answers[row]], table.forms[table.question_families[row]]
+    key = Episodes(folder)
+    for split, table in key.conditions.items():
+        place = {"hop": NONE, "split": split}
+        for k, view in enumerate(views(key, table)):
+            right, form = table.answer_names[table.answers[k]], table.forms[table.question_families[k]]
             for name in STRATEGIES if kind == ALL else [kind]:
-                own = replace(view, draws=Draws(1, f"{name} {form} {split}", row))
+                own = replace(view, draws=Draws(1, f"{name} {form} {split}", k))
                 answers = STRATEGIES[name].answer(own)
-                share = (right in answers) / len(answers)
-                yield Given(name, split, row, form, own.draws.choice(answers), share)
+                row = {**place, "question_index": k, "answer": own.draws.choice(answers), "model": name}
+                yield Given(row, form, (right in answers) / len(answers))
 
 
-def views(folder: Folder, table: QuestionTable) -> Iterator[View]:
+def views(key: Episodes, table: QuestionTable) -> Iterator[View]:
     """What is seen of each episode of a condition."""
-    assert table.vocab is not None
-    types, detokenizer = folder.attribute_types, Detokenizer(table.vocab)
+    types, of_form = [*key.attributes.items()], {form.name: form for form in FORMS}
     names = [kind for kind, _ in types]
-    of_form = {form.name: form for form in FORMS}
 
     def objects(pool: str, indices: Ints) -> dict[int, tuple[Object, ...]]:
         return {
             scene["image_index"]: tuple(
                 tuple(values.index(each[kind]) for kind, values in types) for each in scene["objects"]
             )
-            for scene in scenes_of(folder.layout, pool, indices)
+            for scene in scenes_of(Layout(key.folder), pool, indices)
         }
 
     scenes = objects(table.pool, table.scenes)
     shown = objects(table.support_pool, np.setdiff1d(table.support_idxs, [ABSENT]).astype(np.int32))
     for row in range(len(table)):
-        form = of_form[table.forms[table.question_families[row]]]
-        of_a, of_b = meanings(table, row, folder.attributes)
-        said = zip(mentions(table, row, of_a), mentions(table, row, of_b), strict=True)
+        form, question = of_form[table.forms[table.question_families[row]]], key.question(table.split, row)
+        pair = [table.value_names[number] for number in table.pairs[row].tolist()]
+        kinds = [next(k for k, (_, values) in enumerate(types) if value in values) for value in pair]
+        support = [shown[index][0] for index in table.support_idxs[row].tolist() if index != ABSENT]
+        words = []
+        for kind, value in zip(kinds, pair, strict=True):
+            asked_first = dict.fromkeys([types[kind][1].index(value), *(each[kind] for each in support)])
+            words.append([[*asked_first].index(each[kind]) for each in support])
         options, values, asked = form.answers, (), None
         if form.asks == "query":
-            asked = names.index(detokenizer.program(table.tokens(row)[1][0])[0].removeprefix("query_"))
+            asked = names.index(question.program[0].removeprefix("query_"))
             values, partner = tuple(types[asked][1]), int(table.partners[row])
             answers = {table.answer_names[table.answers[each]] for each in (row, partner)}
             options = values if partner < 0 else tuple(sorted(answers, key=values.index))
         yield View(
             form.asks,
             options,
-            (names.index(of_a[0].kind), names.index(of_b[0].kind)),
+            (kinds[0], kinds[1]),
             asked,
-            tuple(shown[index][0] for index in table.support_idxs[row].tolist() if index != ABSENT),
-            tuple((a, N_A + b) for a, b in said),
+            tuple(support),
+            tuple((a, N_A + b) for a, b in zip(*words, strict=True)),
             scenes[table.images_of(row)[0]],
             values,
             Draws(1, form.name, row),
         )
 
 
-def table_of(given: Iterable[Given]) -> list[Line]:
+def table_of(given: Iterable[Given]) -> Iterator[Line]:
     """By form the accuracy of strategies in either condition, and the gap, in percent and points.
 
     A guess counts as its chance of being right.
     """
-    sums: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for each in given:
-        by_split = sums.setdefault((each.form, each.strategy), {split: [] for split in NONCE_SPLITS})
-        by_split[each.split].append(each.share)
-    lines: list[Line] = [("strategy", "unseen", "seen", "gap")]
-    for form in dict.fromkeys(form for form, _ in sums):
-        lines.append(form)
-        for (of_form, strategy), by_split in sums.items():
-            if of_form == form:
-                unseen, seen = (100 * sum(each) / len(each) for each in by_split.values())
-                lines.append(
-                    (STRATEGIES[strategy].title, f"{unseen:.1f}", f"{seen:.1f}", f"{unseen - seen:+.1f}")
-                )
-    return lines
+    shares: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for row, form, share in given:
+        by_split = shares.setdefault((form, row["model"]), {split: [] for split in NONCE_SPLITS})
+        by_split[row["split"]].append(share)
+    yield ("strategy", "unseen", "seen", "gap")
+    for form, rows in groupby(sorted(shares, key=lambda each: each[0]), key=lambda each: each[0]):
+        yield form
+        for row in rows:
+            unseen, seen = (100 * sum(each) / len(each) for each in shares[row].values())
+            title = STRATEGIES[row[1]].title
+            yield (title, f"{unseen:.1f}", f"{seen:.1f}", f"{unseen - seen:+.1f}")
