@@ -240,7 +240,7 @@ def test_a_table_has_each_image_once(folder: Path, asked: Path, tmp_path: Path) 
     )
 
 
-def test_several_images_go_into_a_batch_but_not_into_a_table(asked: Path, tmp_path: Path) -> None:
+def test_several_images_go_into_a_batch_and_into_a_row_of_a_table(asked: Path, tmp_path: Path) -> None:
     rows = list(read_requests(asked))
     images = [*dict.fromkeys(row.pop("image") for row in rows)]
     requests = write_lines(tmp_path / "r.jsonl", [{**rows[0], "images": images[:3]}])
@@ -249,8 +249,12 @@ def test_several_images_go_into_a_batch_but_not_into_a_table(asked: Path, tmp_pa
     encoded = [base64.b64encode(Path(image).read_bytes()).decode() for image in images[:3]]
     assert [part["image_url"]["url"].partition(",")[2] for part in sent] == encoded
     assert text == {"type": "text", "text": rows[0]["prompt"]}
-    with refused(ConfigError):
-        write_table(requests, tmp_path / "r.tsv")
+    write_table(requests, tmp_path / "r.tsv")
+    csv.field_size_limit(1 << 24)
+    with (tmp_path / "r.tsv").open(newline="") as file:
+        (row,) = csv.DictReader(file, delimiter="\t")
+    assert json.loads(row["image"]) == encoded
+    assert json.loads(row["image_path"]) == [Path(image).name for image in images[:3]]
 
 
 @pytest.mark.parametrize("jpeg", [None, 90], ids=["png", "jpeg"])
