@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import (
-    ChatMessage,
-    ChatMessageAssistant,
-    ChatMessageUser,
-    Content,
-    ContentImage,
-    ContentText,
-)
+from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ContentImage, ContentText
 from inspect_ai.scorer import (
     Metric,
     SampleScore,
@@ -129,8 +122,7 @@ def nonce(
         instruction: as for `hope`.
         support: "message" or "turns": where the images are that teach the words.
     """
-    controls = _names(control)
-    return _task(dataset, (), (), limit, seed, instruction, controls=controls, support=support)
+    return _task(dataset, (), (), limit, seed, instruction, controls=_names(control), support=support)
 
 
 class TaskError(click.ClickException, ClevrhopeError):
@@ -159,7 +151,9 @@ def _task(
         root = dataset_of(Path(dataset), print).resolve()
         chosen = of_episodes or {"hops": _names(hop), "splits": _names(split), "suite": suite}
         rows = _requests(root, limit=limit, seed=seed or 0, **chosen)
-        known = _about_episodes(root, rows) if of_episodes else _about(root, rows)
+        known = (
+            ((_episodes(str(root)).answer(row), "") for row in rows) if of_episodes else _about(root, rows)
+        )
         samples = [_sample(row, about, prompt) for row, about in zip(rows, known, strict=True)]
         of_world = Folder.open(root, finished=False).attributes
     except ClevrhopeError as error:
@@ -253,11 +247,6 @@ def _about(root: Path, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
         yield answers[number], images[number]
 
 
-def _about_episodes(root: Path, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    """The right answer to each request; of an episode, no image is named."""
-    return ((_episodes(str(root)).answer(row), "") for row in rows)
-
-
 _COLUMNS = ("hop", "split", "control", "suite", "suite_sha256", "asked_of", "question_index")
 """What a prediction says of its request; samples have `question`, `answers` and `asked`, too."""
 
@@ -266,9 +255,9 @@ def _sample(row: Row, about: tuple[str, str], instruction: Instruction) -> Sampl
     from clevrhope.metrics.nonce_requests import messages
 
     answer, image = about
-    turns: list[ChatMessage] = []
+    turns = []
     for role, parts in messages({**row, "prompt": instruction.after(row["question"])}):
-        content: list[Content] = [
+        content: list[Any] = [
             ContentImage(image=part) if kind == "image" else ContentText(text=part) for kind, part in parts
         ]
         of_role = ChatMessageUser if role == "user" else ChatMessageAssistant
@@ -302,21 +291,11 @@ def _gap(scores: Sequence[SampleScore], kind: str) -> float:
 
 
 @metric
-def complex_gap() -> Metric:
-    """Accuracy on complex_ood minus that on complex_iid, from -1 to 1."""
+def gaps() -> Metric:
+    """`complex_gap` and `minimal_gap`: accuracy on the OOD minus that on the IID test set, from -1 to 1."""
 
-    def compute(scores: list[SampleScore]) -> float:
-        return _gap(scores, "complex")
-
-    return compute
-
-
-@metric
-def minimal_gap() -> Metric:
-    """Accuracy on minimal_ood minus that on minimal_iid, from -1 to 1."""
-
-    def compute(scores: list[SampleScore]) -> float:
-        return _gap(scores, "minimal")
+    def compute(scores: list[SampleScore]) -> Value:
+        return {f"{kind}_gap": _gap(scores, kind) for kind in ("complex", "minimal")}
 
     return compute
 
@@ -401,8 +380,7 @@ def _fraction(row: "ResultRow") -> float:
     metrics=[
         grouped(accuracy(), "group", all=False),
         grouped(stderr(cluster="image"), "group", name_template="{group_name}_stderr", all=False),
-        complex_gap(),
-        minimal_gap(),
+        gaps(),
     ]
 )
 def correct(attributes: Attributes) -> Scorer:

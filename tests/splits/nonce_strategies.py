@@ -7,6 +7,8 @@ from clevrhope.metrics.nonce_strategies import A0, B0, Answers, View
 from clevrhope.splits.nonce.draws import Draws
 from clevrhope.splits.nonce.episodes import Episode
 
+__all__ = ["STRATEGIES", "View", "accuracies", "views"]
+
 
 def resembling(view: View) -> Answers:
     """Counts what looks like an image of either word."""

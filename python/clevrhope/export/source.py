@@ -31,7 +31,7 @@ from clevrhope.replies.instructions import Instruction
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.threads import map_in_threads
-from clevrhope.splits.nonce.kinds import nonce_file
+from clevrhope.splits.nonce.kinds import nonce_file, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,24 +258,21 @@ class SplitSource:
         said = table.said([field for field in self.fields if field.column], k)
         if self.kind is not NONCE:
             return said
-        indices = [index for index in table.support_idxs[k].tolist() if index != ABSENT]
         pool, support = table.support_pool, self.support
         meanings = meanings_of(table.words[k], table.value_names, self.vocab)
         images = [
             {"bytes": support.png(index)(), "path": image_filename(pool, index)}
-            for index in indices
-            if support
+            for index in table.support_idxs[k].tolist()
+            if support and index != ABSENT
         ]
         return {
             **said,
             "condition": nonce_file(self.split),
             "group": self._groups[k],
             "support_images": images,
-            "support_indices": indices,
             "statements": statements_of(table.in_nonce_words(k, table.statements[k]), self.vocab),
             "real_question": Detokenizer(self.vocab).question(question).capitalize(),
-            "real_statements": statements_of(table.statements[k], self.vocab),
-            "real_words": [f"{word}: {value}" for word, value in meanings.items()],
+            "real_words": [f"{word}: {meanings[word]}" for word in meanings if plural(word) in meanings],
         }
 
     @cached_property

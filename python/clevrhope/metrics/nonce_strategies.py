@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, product
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,12 +26,6 @@ Object = tuple[int, ...]
 
 Answers = Sequence[str]
 """The answers between which a strategy chooses by chance."""
-
-ERROR = 0.1
-"""How often the learner with noise misperceives an image."""
-
-KNOWN = 0.8
-"""How often the learner of noisy words knows a word."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +82,6 @@ class View:
 A0, B0 = 0, N_A
 
 
-def _constant(view: View) -> Answers:
-    return view.options[-1:]
-
-
 def _copying(view: View) -> Answers:
     """Takes the answer from the last image and its statement."""
     if view.asks == "query" and view.asked is not None:
@@ -124,17 +114,13 @@ def _both_unbound(view: View) -> Answers:
     return view.answers(of_a + of_b if view.asks == "query" else min(of_a, of_b, key=len))
 
 
-def _are_shown(view: View) -> set[tuple[int, int]]:
-    return {*map(view.kind, view.support)}
-
-
 def _novel(view: View) -> Answers:
-    shown = _are_shown(view)
+    shown = {*map(view.kind, view.support)}
     return view.answers(each for each in view.scene if view.kind(each) not in shown)
 
 
 def _familiar(view: View) -> Answers:
-    shown = _are_shown(view)
+    shown = {*map(view.kind, view.support)}
     objects = [each for each in view.scene if view.kind(each) in shown]
     if view.asks == "query":
         return view.answers(objects)
@@ -157,14 +143,14 @@ def _whole_phrases(view: View) -> Answers:
 
 
 def _noisy_words(view: View) -> Answers:
-    are_known = [view.draws.below(1000) < 1000 * KNOWN for _ in (A0, B0)]
+    are_known = [view.draws.below(10) < 8 for _ in (A0, B0)]
     return view.composed(view.meaning(A0), view.meaning(B0)) if all(are_known) else view.options
 
 
 def _noisy_images(view: View) -> Answers:
     """Composes, but one misperceived image of either word is enough to lose the words."""
     n_images = sum(A0 in said or B0 in said for said in view.said)
-    are_seen = [view.draws.below(1000) >= 1000 * ERROR for _ in range(n_images)]
+    are_seen = [view.draws.below(10) > 0 for _ in range(n_images)]
     return view.composed(view.meaning(A0), view.meaning(B0)) if all(are_seen) else view.options
 
 
@@ -195,7 +181,7 @@ class Strategy(NamedTuple):
 
 
 STRATEGIES: Mapping[str, Strategy] = {
-    "constant": Strategy("always the same answer", _constant),
+    "constant": Strategy("always the same answer", lambda view: view.options[-1:]),
     "copying": Strategy("copying the last image", _copying),
     "word_order": Strategy("order of the two words", _word_order),
     "last_mention": Strategy("last mention", _last_mention),
@@ -291,14 +277,13 @@ def table_of(given: Iterable[Given]) -> Iterator[Line]:
 
     A guess counts as its chance of being right.
     """
-    shares: dict[tuple[str, str], dict[str, list[float]]] = {}
+    shares: dict[str, dict[str, dict[str, list[float]]]] = {}
     for row, form, share in given:
-        by_split = shares.setdefault((form, row["model"]), {split: [] for split in NONCE_SPLITS})
-        by_split[row["split"]].append(share)
+        of_form = shares.setdefault(form, {})
+        of_form.setdefault(row["model"], {split: [] for split in NONCE_SPLITS})[row["split"]].append(share)
     yield ("strategy", "unseen", "seen", "gap")
-    for form, rows in groupby(sorted(shares, key=lambda each: each[0]), key=lambda each: each[0]):
+    for form, of_form in shares.items():
         yield form
-        for row in rows:
-            unseen, seen = (100 * sum(each) / len(each) for each in shares[row].values())
-            title = STRATEGIES[row[1]].title
-            yield (title, f"{unseen:.1f}", f"{seen:.1f}", f"{unseen - seen:+.1f}")
+        for name, by_split in of_form.items():
+            unseen, seen = (100 * sum(each) / len(each) for each in by_split.values())
+            yield (STRATEGIES[name].title, f"{unseen:.1f}", f"{seen:.1f}", f"{unseen - seen:+.1f}")
