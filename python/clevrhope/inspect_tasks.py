@@ -4,10 +4,9 @@ Inspect imports this module whenever a task is looked up by name, so what reads 
 tasks. docs/vlms.md has an example.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
-from math import sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -15,14 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import (
-    ChatMessage,
-    ChatMessageAssistant,
-    ChatMessageUser,
-    Content,
-    ContentImage,
-    ContentText,
-)
+from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ContentImage, ContentText
 from inspect_ai.scorer import (
     Metric,
     SampleScore,
@@ -47,6 +39,8 @@ from clevrhope.runtime.settings import check_whole
 if TYPE_CHECKING:
     from clevrhope.metrics.answer_key import AnswerKey
     from clevrhope.metrics.episodes import Episodes
+    from clevrhope.metrics.results import Results
+    from clevrhope.metrics.results import Row as ResultRow
 
 Attributes = dict[str, list[str]]
 Row = Mapping[str, Any]
@@ -128,8 +122,7 @@ def nonce(
         instruction: as for `hope`.
         support: "message" or "turns": where the images are that teach the words.
     """
-    controls = _names(control)
-    return _task(dataset, (), (), limit, seed, instruction, controls=controls, support=support)
+    return _task(dataset, (), (), limit, seed, instruction, controls=_names(control), support=support)
 
 
 class TaskError(click.ClickException, ClevrhopeError):
@@ -157,13 +150,11 @@ def _task(
             check_whole("limit", limit, least=1)
         prompt = find_instruction(instruction)
         root = dataset_of(Path(dataset), LOG.info).resolve()
-        if of_episodes:
-            rows = _requests_of_episodes(root, limit=limit, seed=seed or 0, **of_episodes)
-            known = _about_episodes(root, rows)
-        else:
-            chosen = {"hops": _names(hop), "splits": _names(split)}
-            rows = _requests(root, suite, limit=limit, seed=seed or 0, **chosen)
-            known = _about(root, rows)
+        chosen = of_episodes or {"hops": _names(hop), "splits": _names(split), "suite": suite}
+        rows = _requests(root, limit=limit, seed=seed or 0, **chosen)
+        known = (
+            ((_episodes(str(root)).answer(row), "") for row in rows) if of_episodes else _about(root, rows)
+        )
         samples = [_sample(row, about, prompt) for row, about in zip(rows, known, strict=True)]
         of_world = Folder.open(root, finished=False).attributes
     except ClevrhopeError as error:
@@ -178,34 +169,23 @@ def _task(
     )
 
 
-def _requests(root: Path, suite: str | None, **choice: Any) -> Sequence[Row]:
+def _requests(root: Path, suite: str | None = None, **choice: Any) -> Sequence[Row]:
     """What is asked, as `clevrhope ask` writes it; of a suite, all questions of its pairs."""
+    from clevrhope.metrics.nonce_requests import NonceRequests
     from clevrhope.metrics.request_files import read_requests, write_requests
 
-    out = _request_file()
-    write_requests(root, out, suite=suite, **choice)
+    _FOLDERS.append(TemporaryDirectory(prefix="clevrhope-"))
+    out = Path(_FOLDERS[-1].name) / "requests.jsonl"
+    if "controls" in choice:
+        NonceRequests(root, **choice).write(out)
+    else:
+        write_requests(root, out, suite=suite, **choice)
     rows = list(read_requests(out))
     if suite is None:
         return rows
     hops, splits = ([*dict.fromkeys(row[key] for row in rows)] for key in ("hop", "split"))
     write_requests(root, out, **{**choice, "hops": hops, "splits": splits, "limit": None})
     return [*_of_pairs(root, suite, rows, list(read_requests(out)))]
-
-
-def _request_file() -> Path:
-    """The path of a file in a new temporary folder."""
-    _FOLDERS.append(TemporaryDirectory(prefix="clevrhope-"))
-    return Path(_FOLDERS[-1].name) / "requests.jsonl"
-
-
-def _requests_of_episodes(root: Path, **choice: Any) -> Sequence[Row]:
-    """What is asked about episodes, as `clevrhope ask --nonce` writes it."""
-    from clevrhope.metrics.nonce_requests import NonceRequests
-    from clevrhope.metrics.request_files import read_requests
-
-    out = _request_file()
-    NonceRequests(root, **choice).write(out)
-    return list(read_requests(out))
 
 
 def _of_pairs(root: Path, suite: str, made: Sequence[Row], of_splits: Sequence[Row]) -> Iterator[Row]:
@@ -234,7 +214,7 @@ def _key(root: Path, suite: str) -> "AnswerKey":
 
 
 @cache
-def _episodes(root: Path) -> "Episodes":
+def _episodes(root: str) -> "Episodes":
     from clevrhope.metrics.episodes import Episodes
 
     return Episodes(root)
@@ -268,16 +248,6 @@ def _about(root: Path, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
         yield answers[number], images[number]
 
 
-def _about_episodes(root: Path, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    """The right answer to each request, and the group of matched scenes that its episode is in."""
-    from clevrhope.metrics.episodes import N_PROBES
-
-    of = _episodes(root)
-    for row in rows:
-        number = row["question_index"] // (N_PROBES if row["control"] == "words" else 1)
-        yield of.answer(row), f"group {of.groups[number]}"
-
-
 _COLUMNS = ("hop", "split", "control", "suite", "suite_sha256", "asked_of", "question_index")
 """What a prediction says of its request; samples have `question`, `answers` and `asked`, too."""
 
@@ -286,9 +256,9 @@ def _sample(row: Row, about: tuple[str, str], instruction: Instruction) -> Sampl
     from clevrhope.metrics.nonce_requests import messages
 
     answer, image = about
-    turns: list[ChatMessage] = []
+    turns = []
     for role, parts in messages({**row, "prompt": instruction.after(row["question"])}):
-        content: list[Content] = [
+        content: list[Any] = [
             ContentImage(image=part) if kind == "image" else ContentText(text=part) for kind, part in parts
         ]
         of_role = ChatMessageUser if role == "user" else ChatMessageAssistant
@@ -322,54 +292,11 @@ def _gap(scores: Sequence[SampleScore], kind: str) -> float:
 
 
 @metric
-def complex_gap() -> Metric:
-    """Accuracy on complex_ood minus that on complex_iid, from -1 to 1."""
-
-    def compute(scores: list[SampleScore]) -> float:
-        return _gap(scores, "complex")
-
-    return compute
-
-
-@metric
-def minimal_gap() -> Metric:
-    """Accuracy on minimal_ood minus that on minimal_iid, from -1 to 1."""
-
-    def compute(scores: list[SampleScore]) -> float:
-        return _gap(scores, "minimal")
-
-    return compute
-
-
-@metric
-def condition_gap() -> Metric:
-    """Accuracy in `unseen` minus that in `seen`, from -1 to 1, and its standard error; of each control.
-
-    Episodes are paired, and those of a group of matched scenes are a cluster.
-    """
+def gaps() -> Metric:
+    """`complex_gap` and `minimal_gap`: accuracy on the OOD minus that on the IID test set, from -1 to 1."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        from clevrhope.splits.nonce.kinds import NONCE_SPLITS, TEST, condition_and_control
-
-        rights: dict[tuple[str, str, int], dict[str, float]] = {}
-        for each in scores:
-            about = each.sample_metadata or {}
-            condition, control = condition_and_control(about["split"])
-            place = (control, about["image"], about["question_index"])
-            rights.setdefault(place, {})[condition] = each.score.as_float()
-        differences: dict[str, dict[str, list[float]]] = {}
-        for (control, group, _), of in rights.items():
-            if len(of) == len(NONCE_SPLITS):
-                unseen, seen = (of[split] for split in NONCE_SPLITS)
-                differences.setdefault(control, {}).setdefault(group, []).append(unseen - seen)
-        found: dict[str, float] = {}
-        for control, groups in differences.items():
-            n = sum(map(len, groups.values()))
-            gap = sum(map(sum, groups.values())) / n
-            name = "gap" if control == TEST else f"{control}_gap"
-            squares = ((sum(each) - len(each) * gap) ** 2 for each in groups.values())
-            found |= {name: gap, f"{name}_stderr": sqrt(sum(squares)) / n}
-        return found
+        return {f"{kind}_gap": _gap(scores, kind) for kind in ("complex", "minimal")}
 
     return compute
 
@@ -383,46 +310,80 @@ def pair_scores() -> Metric:
     """
 
     def compute(scores: list[SampleScore]) -> Value:
-        if not scores:
-            return {}
-        from clevrhope.dataset.vocab import NO_ANSWER
-        from clevrhope.metrics.predictions import write_predictions
         from clevrhope.metrics.suite_groups import CAPABILITY
         from clevrhope.metrics.suites import score_suite
 
-        rows = []
-        for each in scores:
-            about, of_reply = each.sample_metadata or {}, each.score.metadata or {}
-            place = {key: about[key] for key in _COLUMNS if key in about}
-            answer = each.score.answer or NO_ANSWER
-            rows.append({**place, "answer": answer, "run": str(of_reply["epoch"])})
-        with TemporaryDirectory(prefix="clevrhope-") as folder:
-            path = Path(folder) / "predictions.jsonl"
-            write_predictions(path, rows)
-            try:
-                key = _key(Path(about["dataset"]), about["pairs_of"])
-                results = score_suite(key, about["pairs_of"], path, seed=0, bootstrap=0)
-            except PredictionsError:  # no pair has both answers yet
-                return {}
         found = {}
-        for row in results.rows():
+
+        def score(about: Row, predictions: Path) -> "Results":
+            suite = about["pairs_of"]
+            key = _key(Path(about["dataset"]), suite)
+            return score_suite(key, suite, predictions, seed=0, bootstrap=0)
+
+        for row in _scored(scores, score):
             reported = ("accuracy", "consistency", "both_right", "rad")
             of_test = row.part.by == CAPABILITY and row.measure in reported
-            if row.is_mean and (of_test or row.part.by in ("", "crossings", "groups")):
+            if of_test or row.part.by in ("", "crossings", "groups"):
                 name = "/".join(filter(None, (row.hop, row.split, row.part.name, row.measure)))
-                found[name] = float("nan") if row.value is None else row.value / 100
+                found[name] = _fraction(row)
         return found
 
     return compute
 
 
-_OF_GROUPS = [
-    grouped(accuracy(), "group", all=False),
-    grouped(stderr(cluster="image"), "group", name_template="{group_name}_stderr", all=False),
-]
+@metric(scores="unreduced")
+def episode_scores() -> Metric:
+    """What `clevrhope score` gives for episodes, as fractions: of all, and of each form and grid.
+
+    Epochs are scored as runs, whose mean is given. `half_width` is that of the gap's 95% interval.
+    """
+
+    def compute(scores: list[SampleScore]) -> Value:
+        from clevrhope.metrics.nonce import score_nonce
+
+        def score(about: Row, predictions: Path) -> "Results":
+            return score_nonce(about["dataset"], predictions, seed=0, bootstrap=0, partial=True)
+
+        rows = _scored(scores, score)
+        return {"/".join(filter(None, (row.part.name, row.measure))): _fraction(row) for row in rows}
+
+    return compute
 
 
-@scorer(metrics=[*_OF_GROUPS, complex_gap(), minimal_gap()])
+def _scored(scores: Sequence[SampleScore], score: Callable[[Row, Path], "Results"]) -> Iterator["ResultRow"]:
+    """The means over epochs that `clevrhope score` gives for replies; none where it cannot score them yet."""
+    from clevrhope.dataset.vocab import NO_ANSWER
+    from clevrhope.metrics.predictions import write_predictions
+
+    if not scores:
+        return
+    rows = []
+    for each in scores:
+        about, of_reply = each.sample_metadata or {}, each.score.metadata or {}
+        place = {key: about[key] for key in _COLUMNS if key in about}
+        answer = each.score.answer or NO_ANSWER
+        rows.append({**place, "answer": answer, "run": str(of_reply["epoch"])})
+    with TemporaryDirectory(prefix="clevrhope-") as folder:
+        path = Path(folder) / "predictions.jsonl"
+        write_predictions(path, rows)
+        try:
+            results = score(about, path)
+        except PredictionsError:  # no pair has both answers yet
+            return
+    yield from (row for row in results.rows() if row.is_mean)
+
+
+def _fraction(row: "ResultRow") -> float:
+    return float("nan") if row.value is None else row.value / 100
+
+
+@scorer(
+    metrics=[
+        grouped(accuracy(), "group", all=False),
+        grouped(stderr(cluster="image"), "group", name_template="{group_name}_stderr", all=False),
+        gaps(),
+    ]
+)
 def correct(attributes: Attributes) -> Scorer:
     """Whether a reply gives the right answer, read as `clevrhope answers` reads it.
 
@@ -432,9 +393,9 @@ def correct(attributes: Attributes) -> Scorer:
     return _correctness(attributes)
 
 
-@scorer(metrics=[*_OF_GROUPS, condition_gap()])
+@scorer(metrics=[episode_scores()])
 def episodes(attributes: Attributes) -> Scorer:
-    """As `correct`, in both conditions of episodes, with the gap."""
+    """As `correct`, with the scores of both conditions of episodes."""
     return _correctness(attributes)
 
 
@@ -482,5 +443,5 @@ def _read(state: TaskState, attributes: Attributes) -> str | None:
         _READERS[key] = ReplyReader(about["answers"], attributes)
     texts = [about["question"], state.output.completion]
     if "control" in about:
-        texts = [_episodes(Path(about["dataset"])).in_real_words(about, text) for text in texts]
+        texts = [_episodes(about["dataset"]).in_real_words(about, text) for text in texts]
     return _READERS[key].read(*texts, asked=about.get("asked", ()))

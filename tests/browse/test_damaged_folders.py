@@ -252,6 +252,7 @@ def test_other_folders_are_sentences(tmp_path: Path, copy: Path) -> None:
             make_client(path)
     shutil.rmtree(copy / "hops")
     shutil.rmtree(copy / "covr", ignore_errors=True)
+    shutil.rmtree(copy / "nonce")
     with refused(DatasetError):
         make_client(copy)
 

@@ -1,5 +1,7 @@
 """Runs tasks of Inspect by their names with a made-up model, and prints their metrics as JSON."""
 
+import base64
+import hashlib
 import itertools
 import json
 import random
@@ -32,6 +34,33 @@ def model_of(reply: Callable[[str], str]) -> Any:
         return made
 
     return get_model("mockllm/model", custom_outputs=output, memoize=False)
+
+
+def key_of(texts: list[str], image: bytes) -> str:
+    """What stands for a request: all that it says, and the bytes of its last image."""
+    return hashlib.sha256("\n".join(texts).encode() + image).hexdigest()
+
+
+def replied(name: str, arguments: dict[str, Any], logs: Path, path: str) -> dict[str, Any]:
+    """The metrics of a task whose replies a JSON file has by the request's key."""
+    from inspect_ai import eval as evaluate
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    replies = json.loads(Path(path).read_text())
+
+    def output(messages: list[Any], tools: Any, tool_choice: Any, config: Any) -> Any:
+        parts = [part for message in messages for part in message.content]
+        texts = [part.text for part in parts if part.type == "text"]
+        *_, image = (part.image for part in parts if part.type == "image")
+        made = ModelOutput.from_content(
+            "mockllm", replies[key_of(texts, base64.b64decode(image.split(",")[1]))]
+        )
+        made.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return made
+
+    model = get_model("mockllm/model", custom_outputs=output, memoize=False)
+    (log,) = evaluate(name, model, task_args=arguments, log_dir=str(logs), log_images=False, display="none")
+    return metrics_of(log)
 
 
 def metrics_of(log: Any) -> dict[str, dict[str, float]]:
@@ -99,7 +128,11 @@ def retried(name: str, arguments: dict[str, Any], logs: Path) -> list[Any]:
 
 def main(logs: str, runs: str) -> None:
     """Evaluates and prints the results, one a run, whose JSON is [function, task, arguments, ...]."""
-    functions: dict[str, Callable[..., Any]] = {"evaluated": evaluated, "retried": retried}
+    functions: dict[str, Callable[..., Any]] = {
+        "evaluated": evaluated,
+        "replied": replied,
+        "retried": retried,
+    }
     results = [
         functions[run](name, arguments, Path(logs) / str(k), *more)
         for k, (run, name, arguments, *more) in enumerate(json.loads(runs))

@@ -15,6 +15,8 @@ from clevrhope.splits.nonce.draws import Draws
 from clevrhope.splits.nonce.episodes import COMPLEX, FORMS, Episode, Group, Objects
 from clevrhope.splits.nonce.kinds import SCENES
 
+__all__ = ["STRATEGIES", "View", "accuracies", "views"]
+
 
 def resembling(view: View) -> Answers:
     """Counts what looks like an image of either word."""

@@ -3,7 +3,7 @@
 Each part is read separately. If a part cannot be read, the page says so and shows the others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,10 +12,8 @@ import numpy as np
 from clevrhope.browse.folder import SiteFolder, SplitKey
 from clevrhope.browse.models import Judged, Models
 from clevrhope.browse.program_graph import ProgramGraph, Step, program_graph
-from clevrhope.dataset.detokenizer import Detokenizer
-from clevrhope.dataset.episodes import Meaning, meanings, mentions, phrase
 from clevrhope.dataset.layout import image_filename
-from clevrhope.dataset.nonce_text import statements_of
+from clevrhope.dataset.nonce_text import in_real_words, statements_of
 from clevrhope.dataset.question_kinds import ABSENT, PAIRS, RELATIONS, SET_PAIRS, TIERS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.suite_pools import is_pixel_edit, parse_suite_pool
@@ -24,7 +22,7 @@ from clevrhope.programs import Scene, SceneSet, TracedStep, trace
 from clevrhope.runtime.reading import reading
 from clevrhope.scenes.sketch import box_px, object_words
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
-from clevrhope.splits.nonce.kinds import NONCE_SPLITS, TOLD, nonce_file
+from clevrhope.splits.nonce.kinds import NONCE_SPLITS, TOLD, nonce_file, plural
 
 MOST_RELATIVES = 60
 """Maximum number of questions of a group or about the same image, and of pairs, that a page lists."""
@@ -147,32 +145,22 @@ class SupportImage:
 
 
 @dataclass(frozen=True)
-class ConditionView:
-    """The support of an episode in one condition."""
-
-    name: str
-    support: Sequence[SupportImage]
-    shown: Sequence[Sequence[Sequence[int]]]
-    """For each word of A and each of B, the numbers, from 1, of the images of which both are said."""
-
-
-@dataclass(frozen=True)
 class EpisodeView:
     """What a page on an episode shows besides its question."""
 
-    of_a: Sequence[Meaning]
-    """The words for values of A, that of the question first."""
-    of_b: Sequence[Meaning]
-    conditions: Sequence[ConditionView]
-    plain_question: str
-    """The question in real words."""
-    pair: str
-    """What it asks about, in nonce words."""
-    plain_pair: str
-    """The same in real words."""
+    kinds: Sequence[str]
+    """The types A and B."""
+    words: Sequence[Mapping[str, str]]
+    """The words for values of either with what they mean, the question's words first."""
+    conditions: Mapping[str, Sequence[SupportImage]]
     types_are_told: bool
     others: Sequence[QuestionLine]
     """The episodes with the same support and question."""
+
+    def plain(self, text: str) -> str:
+        """A text in real words."""
+        meanings = {word: value for of in self.words for word, value in of.items()}
+        return in_real_words(text, meanings | {plural(word): f"{meanings[word]}s" for word in meanings})
 
 
 @dataclass(frozen=True)
@@ -342,50 +330,36 @@ class Views:
 
     def episode(self, place: SplitKey, row: int) -> EpisodeView:
         """An episode in both conditions; raises DatasetError if either cannot be read."""
-        tables = [self._folder.reader(SplitKey(place.hop, split))[0] for split in NONCE_SPLITS]
-        table, vocab = self._folder.reader(place)
-        of_a, of_b = meanings(table, row, self._folder.attributes)
-        questions, _ = table.tokens(row)
-        others: list[int] = []
-        while (partner := int(table.partners[others[-1] if others else row])) not in (row, ABSENT, *others):
-            others.append(partner)
-        is_swapped = tables[0].support_idxs[row] != tables[1].support_idxs[row]
-        return EpisodeView(
-            of_a,
-            of_b,
-            [
-                self._condition(nonce_file(split), each, row, (of_a, of_b), is_swapped.tolist())
-                for split, each in zip(NONCE_SPLITS, tables, strict=True)
-            ],
-            Detokenizer(vocab).question(questions[0]).capitalize(),
-            phrase({each.kind: each.word for each in (of_a[0], of_b[0])}, self._folder.attributes),
-            phrase({each.kind: each.value for each in (of_a[0], of_b[0])}, self._folder.attributes),
-            table.types == TOLD,
-            [self.line(place, each) for each in others],
+        tables = [self._folder.reader(SplitKey(place.hop, split)) for split in NONCE_SPLITS]
+        unseen, vocab = tables[0]
+        names, words = (
+            vocab.questions(),
+            dict(zip(unseen.value_names, unseen.words[row].tolist(), strict=True)),
         )
-
-    def _condition(
-        self,
-        name: str,
-        table: QuestionTable,
-        row: int,
-        words: tuple[Sequence[Meaning], Sequence[Meaning]],
-        is_swapped: Sequence[bool],
-    ) -> ConditionView:
-        assert table.vocab is not None
-        said = statements_of(table.in_nonce_words(row, table.statements[row]), table.vocab)
-        support = [
-            SupportImage(self.image(table.hop, table.support_pool, index), statement, swapped)
-            for index, statement, swapped in zip(
-                table.support_idxs[row].tolist(), said, is_swapped, strict=False
-            )
-        ]
-        cells = [*zip(*(mentions(table, row, of) for of in words), strict=True)]
-        shown = [
-            [[k for k, cell in enumerate(cells, 1) if cell == (i, j)] for j in range(len(words[1]))]
-            for i in range(len(words[0]))
-        ]
-        return ConditionView(name, support, shown)
+        types = {value: (kind, of) for kind, of in self._folder.attributes.items() for value in of}
+        asked = [unseen.value_names[number] for number in unseen.pairs[row].tolist()]
+        others = [int(unseen.partners[row])]
+        while others[-1] not in (row, ABSENT):
+            others.append(int(unseen.partners[others[-1]]))
+        swapped = (unseen.support_idxs[row] != tables[1][0].support_idxs[row]).tolist()
+        conditions = {}
+        for table, _ in tables:
+            said = statements_of(table.in_nonce_words(row, table.statements[row]), vocab)
+            cells = zip(table.support_idxs[row].tolist(), said, swapped, strict=False)
+            conditions[nonce_file(table.split)] = [
+                SupportImage(self.image(table.hop, table.support_pool, index), *cell)
+                for index, *cell in cells
+            ]
+        return EpisodeView(
+            [types[value][0] for value in asked],
+            [
+                {names[words[each]]: each for each in dict.fromkeys([value, *types[value][1]]) if words[each]}
+                for value in asked
+            ],
+            conditions,
+            unseen.types == TOLD,
+            [self.line(place, each) for each in others[:-1]],
+        )
 
     def pairs_of(self, place: SplitKey, row: int) -> list[PairLine]:
         """The pairs of all suites in which a question of a split is the original or the partner.

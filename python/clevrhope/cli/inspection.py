@@ -127,6 +127,7 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
     from clevrhope.dataset.clevr_folder import clevr_splits
     from clevrhope.dataset.layout import Layout
     from clevrhope.describe.covr import count_predicates
+    from clevrhope.describe.episodes import count_episodes
     from clevrhope.describe.stats.comparison import as_json as sheets_as_json
     from clevrhope.describe.stats.comparison import measure_folder
     from clevrhope.describe.stats.objects import count_shown
@@ -161,8 +162,10 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
         with progress.stage("Drawing", total=n_plots, unit="plots") as advance:
             for each in sheets:
                 written += write_plots(plots / each.group, each, advance=advance)
+    episodes = {} if hops or splits else count_episodes(Layout(folder))
     if choices["as_json"]:
         shown = sheets_as_json(folder, other_root, sheets, written)
+        shown |= {"nonce": episodes} if episodes else {}
         for hop, of_hop in counts.items():
             shown["hops"][hop]["predicates"] = of_hop
         for hop, of_texts in shown_objects.items():
@@ -191,6 +194,13 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
         if sheet.suites or sheet.covr:
             of_group = Layout(folder).hop_datasheet(sheet.group)
             say(f"Paired tests and questions over several images are in {of_group} and in --json.")
+    rows = [
+        [form, by, ", ".join(f"{name}: {n:,}" for name, n in counted.items())]
+        for form, of_form in episodes.items()
+        for by, counted in of_form.items()
+    ]
+    if rows:
+        show_table(console, "Episodes with nonce words, in either condition", ["form", "", "episodes"], rows)
     if plots is not None:
         say(f"{len(written)} plots in {plots}")
 

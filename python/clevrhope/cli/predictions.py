@@ -38,41 +38,48 @@ _MOST_UNREADABLE = 3
 @click.argument("folder", metavar="DIR", type=DATASET)
 @options(f"""
     --kind NAME!: majority or majority_by_family (of the train set), always_no, coin, or symbolic, which
-        executes the true programs; strategies, or one of them, for episodes with nonce words.
+        executes the true programs; for episodes with nonce words one of the strategies, or strategies,
+        which prints what all of them score and writes nothing.
     {_HOPS}
     --size 25k|N: Use only the first N questions of train.  [default: all]
     {_SUITE}
-    {_OUT}
+    --out FILE: The JSON Lines file to write; strategies needs none.
     {_QUIET}
     {_JSON}
 """)
 def baseline(
-    folder: Path, kind: str, size: str | None, out: Path, quiet: bool, as_json: bool, **choices: Any
+    folder: Path, kind: str, size: str | None, out: Path | None, quiet: bool, as_json: bool, **choices: Any
 ) -> None:
     """Writes the predictions of a simple baseline, or of the symbolic oracle, on the test sets of DIR."""
     from clevrhope.dataset.contents import find_hop
     from clevrhope.dataset.folder import Folder
-    from clevrhope.metrics.baselines import BASELINES
     from clevrhope.metrics.baselines import baseline as run
-    from clevrhope.metrics.nonce_strategies import play, table_of
+    from clevrhope.metrics.nonce_strategies import ALL, STRATEGIES, play, table_of
     from clevrhope.metrics.predictions import write_predictions
     from clevrhope.metrics.text_tables import table_lines
     from clevrhope.training.request import parse_size
 
+    if kind == ALL:
+        table = [*table_of(play(folder, ALL))]
+        show_result({"as_json": as_json}, {"table": table}, table_lines(table))
+        return
+    if out is None:
+        raise click.UsageError("--out: name the file of predictions to write")
     n_train = None if size is None else parse_size(size)
     n = write_predictions(
         out, run(folder, kind, size=n_train, progress=shown_progress({"quiet": quiet}), **choices)
     )
     opened = Folder.open(folder, finished=False)
-    options = [word for hop in choices["hops"] for word in ("--hop", find_hop(opened.layout, hop))]
-    options += ["--suite", choices["suite"]] if choices["suite"] else []
-    score = command_line("score", opened.title, out, *options)
-    lines = [f"{out}: {n:,} predictions of {kind}"]
-    if kind not in BASELINES:
-        lines += table_lines(table_of(play(opened, kind)))
-    lines.append(f"To score them: {score}")
-    result = {"predictions": str(out), "model": kind, "n": n, "next": score}
-    show_result({"as_json": as_json}, result, lines)
+    score = ["score", opened.title, out]
+    score += [word for hop in choices["hops"] for word in ("--hop", find_hop(opened.layout, hop))]
+    score += ["--suite", choices["suite"]] if choices["suite"] else []
+    lines, result = [f"{out}: {n:,} predictions of {kind}"], {"predictions": str(out), "model": kind, "n": n}
+    if kind in STRATEGIES:
+        table = [*table_of(play(folder, kind))]
+        lines, result = [*lines, *table_lines(table)], {**result, "table": table}
+        score.append("--nonce")
+    then = command_line(*score)
+    show_result({"as_json": as_json}, {**result, "next": then}, [*lines, f"To score them: {then}"])
 
 
 @click.command(cls=Command, short_help="Writes requests for a model that only answers questions.")

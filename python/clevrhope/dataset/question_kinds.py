@@ -614,13 +614,9 @@ OF_EPISODES: tuple[Field, ...] = (
     Field("condition", "", "`unseen` or `seen`: whether an image of the support shows what is asked about"),
     Field("group", "", "number of the group, whose rows share support, words and question", "int32"),
     Field("support_images", "", "the images that teach the words, 8-bit RGB", IMAGE, several=True),
-    Field("support_indices", "", "their scenes' indices in their pool", "int32", several=True),
     Field("statements", "", "a true sentence about each of them, in nonce words", several=True),
     Field("real_question", "", "the question in real words, not for a model"),
-    Field("real_statements", "", "the statements in real words, not for a model", several=True),
-    Field(
-        "real_words", "", "what each nonce word stands for, as `zovek: red`; not for a model", several=True
-    ),
+    Field("real_words", "", "what nonce words mean, such as `zovek: red`; not for a model", several=True),
 )
 """What exports say of an episode besides the fields of its kind."""
 

@@ -32,12 +32,10 @@ class Format:
     """Whether the format supports questions about one image."""
     sets: bool = False
     """Whether the format supports questions over several images."""
-    episodes: bool = False
-    """Whether the format has a place for the supports of episodes with nonce words."""
     splits: tuple[str, ...] = ()
     """The splits that the format has a place for; others are left out. Empty for all."""
-    masks: bool = False
-    """Whether the format can include masks of images, which are optional."""
+    more: bool = False
+    """Whether the format can include masks, steps of answers, and episodes with their supports."""
     shards: bool = False
     """Whether a split is divided into files of a size that can be chosen."""
     scenes: bool = False
@@ -55,14 +53,7 @@ _TEST_SETS = (
 
 FORMATS: dict[str, Format] = {
     "parquet": Format(
-        parquet.write,
-        prefer="png",
-        needs="pyarrow",
-        suites=True,
-        sets=True,
-        episodes=True,
-        masks=True,
-        shards=True,
+        parquet.write, prefer="png", needs="pyarrow", suites=True, sets=True, more=True, shards=True
     ),
     "webdataset": Format(webdataset.write, prefer="png", suites=True, sets=True, shards=True),
     "clevr": Format(clevr.write, prefer="png", one_hop=True, scenes=True),

@@ -112,13 +112,13 @@ def export(
             or not writable.
     """
     chosen = _format(format)
-    if masks and not chosen.masks:
+    if masks and not chosen.more:
         raise ConfigError(f"--masks goes with --format parquet, not {format}; coco has masks without it")
     if not chosen.prompts and (levels or instruction is not None):
         option = "--level" if levels else "--instruction"
         raise ConfigError(f"{option} goes with --format rl, not {format}")
     prompt = find_instruction(instruction or "think") if chosen.prompts else None
-    if steps and not chosen.masks:
+    if steps and not chosen.more:
         raise ConfigError(f"--steps goes with --format parquet, not {format}")
     check_new(out)
     layout = Layout(folder)
@@ -192,7 +192,7 @@ def _names(
     names: list[tuple[str, str]] = []
     for kind in KINDS.values() if splits else (SINGLE if chosen.single else SETS,):
         named = [split for split in splits or () if kind_of(split) is kind]
-        if named and kind is NONCE and not chosen.episodes:
+        if named and kind is NONCE and not chosen.more:
             raise ConfigError(
                 f"--format {name} has no place for the supports of episodes, which {named[0]} has; take "
                 "--format parquet"

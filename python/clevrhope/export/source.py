@@ -20,7 +20,7 @@ from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import Images
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.nonce_text import statements_of
+from clevrhope.dataset.nonce_text import meanings_of, statements_of
 from clevrhope.dataset.passes_h5 import PassesFile
 from clevrhope.dataset.question_kinds import ABSENT, IMAGE, MARKS, NONCE, OF_EPISODES, Field, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable
@@ -31,7 +31,7 @@ from clevrhope.replies.instructions import Instruction
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.threads import map_in_threads
-from clevrhope.splits.nonce.kinds import nonce_file
+from clevrhope.splits.nonce.kinds import nonce_file, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,28 +258,21 @@ class SplitSource:
         said = table.said([field for field in self.fields if field.column], k)
         if self.kind is not NONCE:
             return said
-        indices = [index for index in table.support_idxs[k].tolist() if index != ABSENT]
-        names, spoken = self.vocab.questions(), table.in_nonce_words(k, table.statements[k])
         pool, support = table.support_pool, self.support
+        meanings = meanings_of(table.words[k], table.value_names, self.vocab)
         images = [
             {"bytes": support.png(index)(), "path": image_filename(pool, index)}
-            for index in indices
-            if support
+            for index in table.support_idxs[k].tolist()
+            if support and index != ABSENT
         ]
         return {
             **said,
             "condition": nonce_file(self.split),
             "group": self._groups[k],
             "support_images": images,
-            "support_indices": indices,
-            "statements": statements_of(spoken, self.vocab),
+            "statements": statements_of(table.in_nonce_words(k, table.statements[k]), self.vocab),
             "real_question": Detokenizer(self.vocab).question(question).capitalize(),
-            "real_statements": statements_of(table.statements[k], self.vocab),
-            "real_words": [
-                f"{names[word]}: {value}"
-                for value, word in zip(table.value_names, table.words[k].tolist(), strict=True)
-                if word
-            ],
+            "real_words": [f"{word}: {meanings[word]}" for word in meanings if plural(word) in meanings],
         }
 
     @cached_property

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from clevrhope.dataset.answer_counts import answer_counts, most_frequent
 from clevrhope.dataset.contents import choose_suite, find_hop, hops_in, splits_in
-from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.oracle import execute_programs
@@ -24,9 +23,8 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_questions import suite_columns
 from clevrhope.dataset.vocab import NO_ANSWER, Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, command_line
-from clevrhope.metrics.nonce_strategies import ALL, STRATEGIES, play
+from clevrhope.metrics.nonce_strategies import STRATEGIES, play
 from clevrhope.runtime.progress import Progress, Silent
-from clevrhope.splits.hops import NONE
 from clevrhope.splits.kinds import SPLITS, TRAIN
 
 
@@ -43,8 +41,8 @@ def baseline(
 
     Args:
         folder: a dataset that `build` wrote.
-        kind: one of `BASELINES`; or one of `nonce_strategies.STRATEGIES`, or "strategies" for all of them,
-            which answer episodes with nonce words in place of the test sets.
+        kind: one of `BASELINES`; or one of `nonce_strategies.STRATEGIES`, which answer episodes with nonce
+            words in place of the test sets.
         hops: names of HOPs; all if empty.
         size: number of train questions to use, from the first, for kinds that learn; all if not given.
         suite: a suite; both questions of each of its pairs are then answered in place of the test sets.
@@ -54,19 +52,14 @@ def baseline(
         ConfigError: there is no such kind, HOP, size or suite.
         DatasetError: the folder is not a dataset, or a file in it is incomplete.
     """
-    known = (*BASELINES, ALL, *STRATEGIES)
+    known = (*BASELINES, *STRATEGIES)
     if kind not in known:
         raise ConfigError(f'--kind: no baseline "{kind}"; there are: {", ".join(known)}')
     layout = Layout(Path(folder))
-    if kind not in BASELINES:
+    if kind in STRATEGIES:
         if hops or suite or size:
             raise ConfigError(f"--kind: {kind} answers episodes; leave out --hop, --suite and --size")
-        given = play(Folder.open(layout.root, finished=False), kind)
-        return (
-            {"hop": NONE, "split": each.split, "question_index": each.row, "answer": each.answer,
-             "model": each.strategy}
-            for each in given
-        )  # fmt: skip
+        return (each.row for each in play(layout.root, kind))
     if suite is not None:
         chosen = choose_suite(layout, suite, hops)
     else:

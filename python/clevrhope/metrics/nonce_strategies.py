@@ -5,19 +5,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from clevrhope.dataset.clevr_json import scenes_of
-from clevrhope.dataset.detokenizer import Detokenizer
-from clevrhope.dataset.episodes import meanings, mentions
-from clevrhope.dataset.folder import Folder
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.native_reader import vocabulary_with
 from clevrhope.dataset.question_kinds import ABSENT
-from clevrhope.dataset.question_table import QuestionTable, open_split
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.vocab import read_vocab
-from clevrhope.errors import ConfigError, ProgramError
+from clevrhope.errors import ProgramError
+from clevrhope.metrics.episodes import Episodes
 from clevrhope.metrics.text_tables import Line
 from clevrhope.programs import Scene, answer_text, execute
 from clevrhope.splits.hops import NONE
@@ -33,12 +33,6 @@ Answers = Sequence[str]
 
 Asked = Callable[[int, int | None], Answers]
 """The answer of a complex question if its words mean these values of A and B; None leaves the second out."""
-
-ERROR = 0.1
-"""How often the learner with noise misperceives an image."""
-
-KNOWN = 0.8
-"""How often the learner of noisy words knows a word."""
 
 
 @dataclass(frozen=True)
@@ -126,10 +120,6 @@ def complex_question(
     return answer
 
 
-def _constant(view: View) -> Answers:
-    return view.options[-1:]
-
-
 def _copying(view: View) -> Answers:
     """Takes the answer from the last image and its statement."""
     if view.asks == "query" and view.asked is not None:
@@ -166,17 +156,13 @@ def _both_unbound(view: View) -> Answers:
     return view.answers(of_a if len(of_a) <= len(of_b) else of_b)
 
 
-def _are_shown(view: View) -> set[tuple[int, int]]:
-    return {*map(view.kind, view.support)}
-
-
 def _novel(view: View) -> Answers:
-    shown = _are_shown(view)
+    shown = {*map(view.kind, view.support)}
     return view.answers(each for each in view.scene if view.kind(each) not in shown)
 
 
 def _familiar(view: View) -> Answers:
-    shown = _are_shown(view)
+    shown = {*map(view.kind, view.support)}
     objects = [each for each in view.scene if view.kind(each) in shown]
     if view.asks == "query":
         return view.answers(objects)
@@ -199,14 +185,14 @@ def _whole_phrases(view: View) -> Answers:
 
 
 def _noisy_words(view: View) -> Answers:
-    are_known = [view.draws.below(1000) < 1000 * KNOWN for _ in (A0, B0)]
+    are_known = [view.draws.below(10) < 8 for _ in (A0, B0)]
     return view.composed(view.meaning(A0), view.meaning(B0)) if all(are_known) else view.options
 
 
 def _noisy_images(view: View) -> Answers:
     """Composes, but one misperceived image of either word is enough to lose the words."""
     n_images = sum(A0 in said or B0 in said for said in view.said)
-    are_seen = [view.draws.below(1000) >= 1000 * ERROR for _ in range(n_images)]
+    are_seen = [view.draws.below(10) > 0 for _ in range(n_images)]
     return view.composed(view.meaning(A0), view.meaning(B0)) if all(are_seen) else view.options
 
 
@@ -239,7 +225,7 @@ class Strategy(NamedTuple):
 
 
 STRATEGIES: Mapping[str, Strategy] = {
-    "constant": Strategy("always the same answer", _constant),
+    "constant": Strategy("always the same answer", lambda view: view.options[-1:]),
     "copying": Strategy("copying the last image", _copying),
     "word_order": Strategy("order of the two words", _word_order),
     "last_mention": Strategy("last mention", _last_mention),
@@ -262,103 +248,91 @@ ALL = "strategies"
 class Given(NamedTuple):
     """What a strategy answers to an episode in one condition."""
 
-    strategy: str
-    split: str
-    row: int
+    row: Mapping[str, Any]
+    """A row of predictions, whose answer is drawn from those between which the strategy chooses."""
     form: str
-    answer: str
-    """Drawn from those between which it chooses by chance."""
     share: float
     """The share of these that is right."""
 
 
-def play(folder: Folder, kind: str) -> Iterator[Given]:
+def play(folder: Path, kind: str) -> Iterator[Given]:
     """What a strategy, or all, answers to the episodes of a dataset.
 
     Raises:
-        ConfigError: the dataset has no episodes.
-        DatasetError: a file is missing or damaged.
+        DatasetError: the dataset has no episodes, or a file is missing or damaged.
     """
-    layout = folder.layout
-    if not layout.nonce_vocab.is_file():
-        raise ConfigError(
-            f"--kind: {kind} answers episodes, but {layout.root} has none; give --nonce N to its build"
-        )
-    vocab = read_vocab(layout.nonce_vocab)
-    for split in NONCE_SPLITS:
-        table = open_split(layout, NONE, split, vocab=vocab)
-        for row, view in enumerate(views(folder, table)):
-            right, form = table.answer_names[table.answers[row]], table.forms[table.question_families[row]]
+    key = Episodes(folder)
+    for split, table in key.conditions.items():
+        place = {"hop": NONE, "split": split}
+        for k, view in enumerate(views(key, table)):
+            right, form = table.answer_names[table.answers[k]], table.forms[table.question_families[k]]
             for name in STRATEGIES if kind == ALL else [kind]:
-                own = replace(view, draws=Draws(1, f"{name} {form} {split}", row))
+                own = replace(view, draws=Draws(1, f"{name} {form} {split}", k))
                 answers = STRATEGIES[name].answer(own)
-                share = (right in answers) / len(answers)
-                yield Given(name, split, row, form, own.draws.choice(answers), share)
+                row = {**place, "question_index": k, "answer": own.draws.choice(answers), "model": name}
+                yield Given(row, form, (right in answers) / len(answers))
 
 
-def views(folder: Folder, table: QuestionTable) -> Iterator[View]:
+def views(key: Episodes, table: QuestionTable) -> Iterator[View]:
     """What is seen of each episode of a condition."""
-    assert table.vocab is not None
-    types, detokenizer = folder.attribute_types, Detokenizer(table.vocab)
-    names = [kind for kind, _ in types]
-    of_form = {form.name: form for form in FORMS}
+    types, of_form = [*key.attributes.items()], {form.name: form for form in FORMS}
+    names, vocabulary = [kind for kind, _ in types], vocabulary_with(key.attributes)
 
     def scenes_in(pool: str, indices: Ints) -> dict[int, dict[str, Any]]:
-        return {scene["image_index"]: scene for scene in scenes_of(folder.layout, pool, indices)}
+        return {scene["image_index"]: scene for scene in scenes_of(Layout(key.folder), pool, indices)}
 
     def objects(scene: Mapping[str, Any]) -> tuple[Object, ...]:
         return tuple(tuple(values.index(each[kind]) for kind, values in types) for each in scene["objects"])
 
     scenes = scenes_in(table.pool, table.scenes)
-    support = scenes_in(table.support_pool, np.setdiff1d(table.support_idxs, [ABSENT]).astype(np.int32))
-    shown = {index: objects(scene)[0] for index, scene in support.items()}
+    of_support = scenes_in(table.support_pool, np.setdiff1d(table.support_idxs, [ABSENT]).astype(np.int32))
+    shown = {index: objects(scene)[0] for index, scene in of_support.items()}
     for row in range(len(table)):
-        form, scene = of_form[table.forms[table.question_families[row]]], scenes[table.images_of(row)[0]]
-        of_a, of_b = meanings(table, row, folder.attributes)
-        said = zip(mentions(table, row, of_a), mentions(table, row, of_b), strict=True)
-        functions = detokenizer.program(table.tokens(row)[1][0])
-        options, asked, of_complex = form.answers, None, None
-        values: tuple[str, ...] = ()
+        form, question = of_form[table.forms[table.question_families[row]]], key.question(table.split, row)
+        pair = [table.value_names[number] for number in table.pairs[row].tolist()]
+        kinds = [next(k for k, (_, values) in enumerate(types) if value in values) for value in pair]
+        support = [shown[index] for index in table.support_idxs[row].tolist() if index != ABSENT]
+        words = []
+        for kind, value in zip(kinds, pair, strict=True):
+            asked_first = dict.fromkeys([types[kind][1].index(value), *(each[kind] for each in support)])
+            words.append([[*asked_first].index(each[kind]) for each in support])
+        scene, options, asked, of_complex = scenes[table.images_of(row)[0]], form.answers, None, None
+        of_asked: tuple[str, ...] = ()
         if form.asks == "query":
-            asked = names.index(functions[0].removeprefix("query_"))
-            values, partner = tuple(types[asked][1]), int(table.partners[row])
+            asked = names.index(question.program[0].removeprefix("query_"))
+            of_asked, partner = tuple(types[asked][1]), int(table.partners[row])
             answers = {table.answer_names[table.answers[each]] for each in (row, partner)}
-            options = values if partner < 0 else tuple(sorted(answers, key=values.index))
+            options = of_asked if partner < 0 else tuple(sorted(answers, key=of_asked.index))
         elif form.asks == COMPLEX:
-            pair = [(each.kind, folder.attributes[each.kind], each.value) for each in (of_a[0], of_b[0])]
-            of_complex = complex_question(
-                functions, pair, Scene(scene, vocabulary=folder.vocabulary), options
-            )
+            named = [(types[kind][0], types[kind][1], value) for kind, value in zip(kinds, pair, strict=True)]
+            known = Scene(scene, vocabulary=vocabulary)
+            of_complex = complex_question(question.program, named, known, options)
         yield View(
             form.asks,
             options,
-            (names.index(of_a[0].kind), names.index(of_b[0].kind)),
+            (kinds[0], kinds[1]),
             asked,
-            tuple(shown[index] for index in table.support_idxs[row].tolist() if index != ABSENT),
-            tuple((a, N_A + b) for a, b in said),
+            tuple(support),
+            tuple((a, N_A + b) for a, b in zip(*words, strict=True)),
             objects(scene),
-            values,
+            of_asked,
             Draws(1, form.name, row),
             of_complex,
         )
 
 
-def table_of(given: Iterable[Given]) -> list[Line]:
+def table_of(given: Iterable[Given]) -> Iterator[Line]:
     """By form the accuracy of strategies in either condition, and the gap, in percent and points.
 
     A guess counts as its chance of being right.
     """
-    sums: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for each in given:
-        by_split = sums.setdefault((each.form, each.strategy), {split: [] for split in NONCE_SPLITS})
-        by_split[each.split].append(each.share)
-    lines: list[Line] = [("strategy", "unseen", "seen", "gap")]
-    for form in dict.fromkeys(form for form, _ in sums):
-        lines.append(form)
-        for (of_form, strategy), by_split in sums.items():
-            if of_form == form:
-                unseen, seen = (100 * sum(each) / len(each) for each in by_split.values())
-                lines.append(
-                    (STRATEGIES[strategy].title, f"{unseen:.1f}", f"{seen:.1f}", f"{unseen - seen:+.1f}")
-                )
-    return lines
+    shares: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for row, form, share in given:
+        of_form = shares.setdefault(form, {})
+        of_form.setdefault(row["model"], {split: [] for split in NONCE_SPLITS})[row["split"]].append(share)
+    yield ("strategy", "unseen", "seen", "gap")
+    for form, of_form in shares.items():
+        yield form
+        for name, by_split in of_form.items():
+            unseen, seen = (100 * sum(each) / len(each) for each in by_split.values())
+            yield (STRATEGIES[name].title, f"{unseen:.1f}", f"{seen:.1f}", f"{unseen - seen:+.1f}")

@@ -10,7 +10,7 @@ from clevrhope.images.renderers import made_by
 from clevrhope.pages.markdown import listed
 from clevrhope.runtime.display import show_table, size
 from clevrhope.splits.covr.kinds import covr_file
-from clevrhope.splits.nonce.kinds import nonce_file
+from clevrhope.splits.nonce.kinds import TOLD, nonce_file
 from clevrhope.splits.palettes import palette_from_json
 from clevrhope.version import DATASET_VERSION, software_version
 
@@ -102,6 +102,8 @@ def _facts(overview: Overview) -> Iterator[tuple[str, str]]:
         yield "Images", f"{pixels}, by {made_by(rendering)}{revision}"
     for name, value in manifest.settings.changed_settings().items():
         yield "Setting", f"{manifest.settings.option(name)} {value}: {manifest.settings.effect(name)}"
+    for types in {entry["types"] for of in manifest.nonce.values() for entry in of.values()}:
+        yield "Episodes", f"the types of nonce words are {'told' if types == TOLD else 'to be found'}"
     for store in overview.stores:
         yield "Features", f"{store.name}: {store.kind} of {listed(list(store.pools)) or 'no pool yet'}"
 

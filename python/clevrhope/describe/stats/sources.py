@@ -51,7 +51,7 @@ class StatsFolder:
             self._dataset = Folder.open(root, finished=False)
             self.name = Path(self._dataset.title).resolve().name
             self.groups = {hop: list(splits) for hop, splits in self._dataset.manifest.splits.items()}
-            if not self.groups:
+            if not self.groups and not self._dataset.manifest.nonce:
                 raise DatasetError(
                     f"{root}: the dataset has no finished split; run the dataset's build again to continue"
                 )

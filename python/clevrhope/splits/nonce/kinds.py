@@ -7,16 +7,10 @@ _PREFIX = "nonce_"
 NONCE_SPLITS = tuple(f"{_PREFIX}{condition}" for condition in CONDITIONS)
 """The names of the conditions as splits."""
 
-NONCE_CAPTIONS = dict(
-    zip(
-        NONCE_SPLITS,
-        (
-            "Images teach new words; no image shows the pair that the question is about",
-            "The same questions; two images have swapped objects, and show the pair",
-        ),
-        strict=True,
-    )
-)
+NONCE_CAPTIONS = {
+    NONCE_SPLITS[0]: "Images teach new words; no image shows the pair that the question is about",
+    NONCE_SPLITS[1]: "The same questions; two images have swapped objects, and show the pair",
+}
 """What a reader should look for in either."""
 
 SCENES, OBJECTS = "nonce_scenes", "nonce_objects"

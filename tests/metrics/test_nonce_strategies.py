@@ -1,0 +1,200 @@
+"""Strategies on the episodes of a folder: as baselines, as tables, and as a model that Inspect evaluates."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from building import Cli, cli, request
+from inspect_run import key_of
+from made_folder import write_lines
+from nonce_strategies import accuracies
+from nonce_strategies import views as views_of
+
+from clevrhope.dataset.manifest import existing_manifest
+from clevrhope.errors import ClevrhopeError
+from clevrhope.images.settings import NativeSettings
+from clevrhope.metrics.baselines import baseline
+from clevrhope.metrics.episodes import Episodes
+from clevrhope.metrics.nonce import score_nonce
+from clevrhope.metrics.nonce_requests import NonceRequests, messages
+from clevrhope.metrics.nonce_strategies import STRATEGIES, play, table_of, views
+from clevrhope.metrics.request_files import read_requests, write_answers
+from clevrhope.pipeline import build
+from clevrhope.replies.instructions import find_instruction
+from clevrhope.splits.nonce.episodes import N_A, EpisodeStream
+from clevrhope.splits.nonce.kinds import NONCE_SPLITS
+from wording import check_words, refused
+
+__all__ = ["cli"]
+
+N = 37
+"""Four turns, and the first row of another group, which has no partner."""
+
+TYPES = ("told", "found")
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    made = {types: tmp_path_factory.mktemp("strategies") / types for types in TYPES}
+    rendering = NativeSettings(width=60, height=40, quality="draft")
+    for types, out in made.items():
+        episodes = {"nonce": N, "nonce_types": types, "hops": ("none",), "splits": ()}
+        build(request(out, **episodes, rendering=rendering, images="png"))
+    return made
+
+
+def stream_of(folder: Path) -> tuple[EpisodeStream, Any]:
+    manifest = existing_manifest(folder / "manifest.json")
+    kinds = [*manifest.world["attributes"].items()]
+    entry = manifest.nonce["none"][NONCE_SPLITS[0]]
+    return EpisodeStream(kinds, seed=manifest.seed, told=entry["types"] == "told"), kinds
+
+
+def renamed(said: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
+    """Words by when they are said, but for those of the question; files do not number the others."""
+    found = []
+    for side, asked in ((0, 0), (1, N_A)):
+        order = dict.fromkeys([asked, *(each[side] for each in said)])
+        found.append([[*order].index(each[side]) for each in said])
+    return [*zip(*found, strict=True)]
+
+
+@pytest.mark.parametrize("types", TYPES)
+def test_views_of_files_are_those_of_the_stream(folders: dict[str, Path], types: str) -> None:
+    key, (stream, kinds) = Episodes(folders[types]), stream_of(folders[types])
+    seen_in_files = [views(key, key.conditions[split]) for split in NONCE_SPLITS]
+    known = views_of(stream.episodes(0, N), kinds)
+    for (_, of_stream), *of_files in zip(known, *seen_in_files, strict=True):
+        for one, other in zip(of_files, of_stream, strict=True):
+            assert renamed(one.said) == renamed(other.said)
+            same = {"said": (), "draws": one.draws}
+            assert replace(one, **same, options=()) == replace(other, **same, options=())
+            assert [*one.options] == [*other.options]
+
+
+def test_the_table_has_what_strategies_score_on_the_stream(folders: dict[str, Path]) -> None:
+    stream, kinds = stream_of(folders["told"])
+    form = stream.forms[0]
+    names = [each.title for name, each in STRATEGIES.items() if not name.startswith("noisy")]
+    episodes = [each for each in stream.episodes(0, N) if each.group.form == form]
+    known = accuracies(episodes, kinds, names)
+    lines = [*table_of(play(folders["told"], "strategies"))]
+    first = lines.index(form.name) + 1
+    printed = {line[0]: line[1:] for line in lines[first : first + len(STRATEGIES)]}
+    for name, (unseen, seen) in known.items():
+        assert printed[name] == (f"{unseen:.1f}", f"{seen:.1f}", f"{unseen - seen:+.1f}"), name
+    assert {line for line in lines if isinstance(line, str)} == {each.name for each in stream.forms}
+    assert printed["whole phrases only"] == ("50.0", "100.0", "-50.0")
+
+
+def test_a_strategy_is_a_baseline(folders: dict[str, Path], cli: Cli, tmp_path: Path) -> None:
+    folder, out = folders["found"], tmp_path / "phrases.jsonl"
+    said = cli("baseline", folder, "--kind", "whole_phrases", "--out", out).out
+    check_words(said)
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert rows == [*baseline(folder, "whole_phrases")]
+    assert len(rows) == 2 * N
+    (condition,) = score_nonce(folder, [out], seed=1, bootstrap=0).conditions
+    assert condition.splits["nonce"].mean["seen"].value == 100
+    assert "symbolic learner" in cli("baseline", folder, "--kind", "strategies").out
+    assert not refusal_writes(cli, folder, tmp_path / "none.jsonl")
+    with refused(ClevrhopeError):
+        baseline(folder, "novel", suite="rad")
+    with refused(ClevrhopeError):
+        baseline(folder, "novels")
+
+
+def refusal_writes(cli: Cli, folder: Path, out: Path) -> bool:
+    """Whether a baseline without --out, which is refused, writes its file."""
+    check_words(cli("baseline", folder, "--kind", "novel", code=2).err)
+    return out.exists()
+
+
+# Inspect
+
+
+@pytest.mark.slow
+def test_strategies_get_the_same_numbers_from_inspect_as_from_score(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
+    """Replies are in nonce words, as a model would give them."""
+    pytest.importorskip("inspect_ai", reason="needs inspect-ai: pip install 'clevrhope[inspect]'")
+    folder, prompt = folders["told"], find_instruction("short")
+    requests, runs, known = tmp_path / "requests.jsonl", [], []
+    NonceRequests(folder, controls=["none"], limit=None, seed=1).write(requests)
+    rows = [*read_requests(requests)]
+    for name in STRATEGIES:
+        given = {(each["split"], each["question_index"]): each["answer"] for each in baseline(folder, name)}
+        texts = [reply_to(row["question"], given[row["split"], row["question_index"]]) for row in rows]
+        replies = [{"id": row["id"], "reply": text} for row, text in zip(rows, texts, strict=True)]
+        out = tmp_path / f"{name}.jsonl"
+        counted = write_answers(
+            write_lines(tmp_path / f"{name}.replies", replies), requests, out, folder=folder
+        )
+        assert not counted.unreadable
+        known.append(by_score(folder, out))
+        assert known[-1] == pytest.approx(own_count(folder, name), abs=1e-12)
+        by_key = {}
+        for row, text in zip(rows, texts, strict=True):
+            asked = messages({**row, "prompt": prompt.after(row["question"])})
+            parts = [part for _, of_turn in asked for part in of_turn]
+            said = [part for kind, part in parts if kind == "text"]
+            *_, image = (part for kind, part in parts if kind == "image")
+            by_key[key_of(said, Path(image).read_bytes())] = text
+        assert len(by_key) == len(rows)
+        path = tmp_path / f"{name}.keys"
+        path.write_text(json.dumps(by_key))
+        runs.append(["replied", "clevrhope/nonce", {"dataset": str(folder)}, str(path)])
+    command = [sys.executable, "-m", "inspect_run", str(tmp_path / "logs"), json.dumps(runs)]
+    run = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    for of_score, of_inspect in zip(known, json.loads(run.stdout.splitlines()[-1]), strict=True):
+        found = of_inspect["episodes"]
+        assert {name: found[name] for name in of_score} == pytest.approx(of_score, abs=1e-12)
+        assert of_inspect["unread"] == {**{f"none/{split}": 0 for split in NONCE_SPLITS}, "all": 0}
+    gaps = Counter(round(each["gap"], 1) for each in known)
+    assert gaps[0.0] > 5
+    assert min(gaps) < -0.4
+
+
+def reply_to(question: str, answer: str) -> str:
+    """A reply in whole sentences, which repeats the words of the question."""
+    words = question.strip("?").split()
+    if question.startswith("Is there a"):
+        return f"{answer.capitalize()}, there is {'a' if answer == 'yes' else 'no'} {' '.join(words[3:])}."
+    if question.startswith("How many"):
+        return f"There are {answer} {' '.join(words[2:-2])}."
+    return f"The {' '.join(words[4:])} is {answer}."
+
+
+def by_score(folder: Path, predictions: Path) -> dict[str, float]:
+    """The scores of all and of each form, as fractions, by the names that Inspect's metrics have."""
+    (condition,) = score_nonce(folder, [predictions], seed=1, bootstrap=0).conditions
+    return {
+        "/".join(filter(None, (part.name, name))): scored.mean[name].value / 100
+        for part, scored in condition.splits["nonce"].parts.items()
+        if part.by in ("", "form")
+        for name in ("unseen", "seen", "gap")
+    }
+
+
+def own_count(folder: Path, name: str) -> dict[str, float]:
+    """The same, counted from what the strategy answers."""
+    key = Episodes(folder)
+    rights: dict[str, dict[str, list[bool]]] = {}
+    for row, form, _ in play(folder, name):
+        table = key.conditions[row["split"]]
+        right = row["answer"] == table.answer_names[table.answers[row["question_index"]]]
+        for part in ("", f"{form}/"):
+            of_part = rights.setdefault(part, {split: [] for split in NONCE_SPLITS})
+            of_part[row["split"]].append(right)
+    found = {}
+    for part, of in rights.items():
+        unseen, seen = (sum(each) / len(each) for each in of.values())
+        found |= {f"{part}unseen": unseen, f"{part}seen": seen, f"{part}gap": unseen - seen}
+    return found
