@@ -32,7 +32,7 @@ def test_each_command_is_under_one_heading(cli: Cli) -> None:
     listed = [command.name for group in GROUPS.values() for command in group]
     assert sorted(map(str, listed)) == sorted(commands.commands)
     text = help_of(cli)
-    assert headings(text) == ["Options", *GROUPS]
+    assert headings(text) == ["Options", *GROUPS, "Examples"]
     for name in listed:
         assert text.count(f"\n  {name} ") == 1
 
