@@ -1,4 +1,4 @@
-"""Words that depend on what they are about: a or an, one or several, and a color that looks as it is called."""
+"""Words that depend on what they are about: a or an, one or several; and an orange that looks like one."""
 
 import colorsys
 import json
