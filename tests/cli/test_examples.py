@@ -12,7 +12,6 @@ from test_help_groups import every_command
 
 from clevrhope.__main__ import commands
 from clevrhope.cli.arguments import read_examples
-from clevrhope.cli.manual import manual
 from clevrhope.experiments.config import shipped_experiments
 
 COMMANDS = {name: command for name, command in every_command() if not isinstance(command, click.Group)}
@@ -56,8 +55,8 @@ def test_the_help_of_experiment_names_all_that_are_shipped() -> None:
     assert sorted(listed) == sorted(shipped_experiments())
 
 
-def test_the_man_page_has_every_command_and_option(tmp_path: Path) -> None:
-    page = manual(commands)
+def test_the_man_page_has_every_command_and_option(cli: Cli, tmp_path: Path) -> None:
+    page = cli("--man").out
     plain = page.replace("\\-", "-").replace("\\(aq", "'")
     for name, command in COMMANDS.items():
         section = plain.partition(f"\n.SS {name} ")[2].partition("\n.SS ")[0]
