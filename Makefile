@@ -9,7 +9,6 @@
 # make sdist   the source distribution, into dist
 # make fuzz   2,000 spoilt files, each read by a command that has to answer with a sentence
 # make bench   how fast questions, programs, scenes and images are made here, in a minute
-# make man   the man page, out/man/man1/clevrhope.1
 # make urls   README's links and the project's URLs, from the setting url of pyproject.toml
 # make docs   the documentation site, into out/site; a broken link or reference is an error
 # make test-paper   all 29 pairs' text at the paper's and COVR's sizes, checked and timed
@@ -19,7 +18,7 @@
 .DELETE_ON_ERROR:
 # Each recipe keeps all cores busy, and two must not install into one environment.
 .NOTPARALLEL:
-.PHONY: first demo bench docs man urls test check test-slow test-avx2 test-numpy1 test-wheel wheel sdist fuzz test-paper \
+.PHONY: first demo bench docs urls test check test-slow test-avx2 test-numpy1 test-wheel wheel sdist fuzz test-paper \
   check-rust check-python test-rust requirements clean
 .DEFAULT_GOAL := test
 
@@ -85,10 +84,6 @@ test-avx2: $(VENV)/dev.stamp
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
-
-man: $(VENV)/docs.stamp
-	@mkdir -p out/man/man1
-	$(BIN)/python -m clevrhope.cli.manual > out/man/man1/clevrhope.1
 
 urls: $(VENV)/python.stamp
 	$(BIN)/python docs/urls.py

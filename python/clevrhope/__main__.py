@@ -34,8 +34,24 @@ GROUPS = {
 """The commands under each heading of `clevrhope --help`."""
 
 
+def _print_manual(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked and not context.resilient_parsing:
+        from clevrhope.cli.manual import manual
+
+        say(manual(commands))
+        context.exit()
+
+
 @click.group(cls=CommandGroup, groups=GROUPS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="clevrhope")
+@click.option(
+    "--man",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_manual,
+    help="Print the help of all commands as a man page and exit.",
+)
 def commands() -> None:
     """Makes datasets that test systematic generalisation in visual question answering (CLEVR-HOPE)."""
 

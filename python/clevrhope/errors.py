@@ -94,9 +94,11 @@ def counted(n: int, noun: str) -> str:
 
 
 _VOWEL = re.compile(
-    r"(?!uni(?![mn])|us[aeu]|ut[ei]|ubi|eu|ewe|one\b|once)[aeiou]|hour|hon(?:est|ou?r)|heir|[fhlmnrsx]-|8|11\b|18\b",
+    r"(?!u(?:ni(?![mn])|-|[bkt][aeiou]|s[aeu]|r[aeio])|eu|ewe|one\b|once)[aeiou]|hour|hon(?:est|ou?r)|heir"
+    r"|[fhlmnrsx]-|8|11\b|18\b",
     re.IGNORECASE,
 )
+"""The beginning of words that begin with the sound of a vowel."""
 
 
 def with_article(words: str) -> str:

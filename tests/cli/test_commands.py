@@ -137,7 +137,7 @@ def test_plan_counts_what_build_makes_and_writes_nothing(tmp_path: Path, cli: Cl
 @pytest.mark.slow
 def test_a_plan_that_drew_its_seed_says_how_a_build_gets_the_same(tmp_path: Path, cli: Cli) -> None:
     out, _ = cli("plan", *QUICK, "--out", tmp_path / "a")
-    (seed,) = re.findall(r"to build this dataset: --seed (\d+)$", out, re.MULTILINE)
+    (seed,) = re.findall(r"to build this dataset: clevrhope build .* --seed (\d+)$", out, re.MULTILINE)
     planned = json.loads(cli("plan", *QUICK, "--out", tmp_path / "a", "--seed", seed, "--json")[0])
     made = json.loads(cli("build", *QUICK, "--out", tmp_path / "a", "--seed", seed, "--json")[0])
     assert planned["seed"] == made["seed"] == int(seed)

@@ -27,6 +27,7 @@ from page_blocks import Block, read_blocks
 from benchmarks.__main__ import benchmarks
 from clevrhope.__main__ import commands, run_command
 from clevrhope.config.sources import resolve_config
+from clevrhope.experiments.config import shipped_experiments
 
 REPOSITORY = Path(__file__).parents[2]
 PAGES = [
@@ -56,6 +57,16 @@ SMALL_MODELS: Mapping[str, Sequence[str]] = {
     "object_transformer": ("hidden=16", "layers=1", "heads=2", "recipe.batch_size=8"),
     "question_only": ("recipe.batch_size=8",),
 }
+
+SMALL_EXPERIMENT: Mapping[str, str] = {
+    "train = 64000": "train = 640",
+    "complex_iid = 2000": "complex_iid = 90",
+    "complex_ood = 1000": "complex_ood = 45",
+    '["64k"]': "[640]",
+    "updates = 800": "updates = 3",
+    "updates = 400": "updates = 3",
+}
+"""What the first experiment says -> what stands in for it."""
 
 ON_THIS_MACHINE = {
     "/data/CLEVR_v1.0": "data/CLEVR_v1.0",
@@ -88,6 +99,13 @@ def smaller(command: Sequence[str]) -> list[str]:
             made += ["--config", "small_world.toml"]
         if made[0] == "build" and "all" in made:
             made += ["--no-render"]
+    elif made[:2] == ["experiment", "first"]:
+        text = shipped_experiments()["first"].read_text("utf-8")
+        for large, small in SMALL_EXPERIMENT.items():
+            assert large in text
+            text = text.replace(large, small)
+        made[1] = "first.toml"
+        Path(made[1]).write_text(text, "utf-8")
     elif made[0] == "train":
         if "covr_train" not in made:
             made[made.index("--size") + 1] = "64"

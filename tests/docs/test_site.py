@@ -44,12 +44,3 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
     loaded = r'<(?:script|img)[^>]*\ssrc="(https?:)?//|<link[^>]*rel="stylesheet"[^>]*href="https?:'
     for page in pages:
         assert re.search(loaded, page.read_text("utf-8")) is None, page.name
-
-
-def test_readme_links_to_pages_that_exist() -> None:
-    text = (REPOSITORY / "README.md").read_text("utf-8")
-    prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
-    links = re.findall(r"\]\(((?!#|http)[^)#]+)", prose)
-    assert len(links) > 20
-    assert [link for link in links if not (REPOSITORY / link).exists()] == []
-    assert text.count("\n") <= 125

@@ -68,8 +68,15 @@ def test_it_says_how_many_replies_were_not_read_and_what_score_makes_of_them(
     out = tmp_path / "out.jsonl"
     assert cli(*words, "--out", out).out.splitlines() == [
         f'{out}: 4 predictions, all marked "not trained on the splits"',
-        "Replies that cannot be read: 2 of 4, 50.0% (first 1); to questions for yes or no: 2 of 4, 50.0%.",
+        "Replies that cannot be read: 2 of 4, 50.0% (to questions for yes or no: 2 of 4, 50.0%), such as",
+        '  1: "Hm."',
+        '  3: ""',
         "They count as wrong; clevrhope score also prints the accuracy if all of them were right.",
     ]
     found = json.loads(cli(*words, "--out", out, "--json").out)
     assert (found["unreadable"], found["yes_no"], found["unreadable_yes_no"]) == (2, 4, 2)
+    assert found["unread"] == ["1", "3"]
+
+    read(tmp_path, "Is there a red cube?", ["Hm.", "Yes.", "Well\n...", "?", "So?"], ["yes", "no"])
+    shown = [line for line in cli(*words, "--out", out).out.splitlines() if line.startswith("  ")]
+    assert shown == ['  0: "Hm."', r"  2: 'Well\n...'", '  3: "?"'], "the first three, each in a line"

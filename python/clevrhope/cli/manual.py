@@ -1,7 +1,6 @@
-"""The man page, made of the help of all commands: `python -m clevrhope.cli.manual > clevrhope.1`."""
+"""The man page, made of the help of all commands: `clevrhope --man`."""
 
 import inspect
-import sys
 from collections.abc import Iterator
 
 import click
@@ -24,7 +23,7 @@ def manual(root: click.Group) -> str:
         *_examples(""),
         ".SH COMMANDS",
     ]
-    return "\n".join([*lines, *_commands(root, context)]) + "\n"
+    return "\n".join([*lines, *_commands(root, context)])
 
 
 def _commands(group: click.Group, parent: click.Context) -> Iterator[str]:
@@ -54,9 +53,3 @@ def _escaped(line: str) -> str:
     """A line of text of which no part is a command of roff; an empty line begins a paragraph."""
     escaped = line.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     return f"\\&{escaped}" if escaped.startswith(".") else escaped or ".PP"
-
-
-if __name__ == "__main__":
-    from clevrhope.__main__ import commands
-
-    sys.stdout.write(manual(commands))

@@ -31,8 +31,8 @@ What to make
 Searched originals
     --from questions|search = questions -> origin: Take originals from the dataset's questions alone, or also
         search the images for them.  [default: questions]
-    --per-cell N0: Pairs of each cell of a test by a search; by default 10, 50 or 2500, by the dataset's
-        preset.
+    --per-cell N0: Pairs of a test by a search, for each cell: 00, 01, 10 and 11 say which of the two
+        questions mention the held-out pair.  [default: 10, 50 or 2500, by the dataset's preset]
 The suite visual
     --visual N -> n_visual: With visual, the most questions of a split whose images are edited.  [default: by
         the dataset's preset, demo 20, small 200, paper 5,000]

@@ -193,7 +193,7 @@ def suite_lines(splits: Sequence[SuiteSplit]) -> Iterator[str]:
             row = "".join(f"{n:>{_COUNT_WIDTH}}" for n in (f"{test.n_pairs:,}", *counts))
             yield f"  {test.test:<{_NAME_WIDTH}}{test.tier:<7}{row}"
         short = [
-            f"{test.test}{f' {cell}' if has_cells else ''} by {n:,}"
+            f"{test.test}{f' {cell}' if has_cells else ''} ({n:,} too few)"
             for test in split.tests
             for cell, n in test.short.items()
         ]
