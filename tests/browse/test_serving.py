@@ -16,16 +16,17 @@ from pathlib import Path
 
 import pytest
 from building import Cli
-from site_client import HOP
+from site_client import HOP, SiteClient
 
 from clevrhope.browse import connections, serving
 from clevrhope.browse.folder import SiteFolder
 from clevrhope.browse.models import read_models
 from clevrhope.browse.server import Site
-from clevrhope.browse.serving import bound, opened
+from clevrhope.browse.serving import bound, opened, question_page
+from clevrhope.errors import ConfigError
 from clevrhope.runtime.progress import Silent
 from waiting import HANG_S, wait_until
-from wording import check_words
+from wording import check_words, refused
 
 
 @contextmanager
@@ -273,3 +274,16 @@ def can_get(address: str) -> bool:
         return HOP in get(address)
     except OSError:
         return False
+
+
+@pytest.mark.parametrize(
+    "name", ["none", f"{HOP}/complex_ood", f"{HOP}/complex_ood/x", f"{HOP}/complex_ood/9999"]
+)
+def test_a_question_that_is_not_there_is_named(dataset: Path, name: str) -> None:
+    with refused(ConfigError):
+        question_page(SiteFolder(dataset), name)
+
+
+def test_a_questions_page_is_opened(dataset: Path, client: SiteClient) -> None:
+    page = question_page(SiteFolder(dataset), f"{HOP}/complex_ood/3")
+    assert f"{HOP}/complex_ood, question 3" in client.get(page)

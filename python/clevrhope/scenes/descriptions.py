@@ -1,8 +1,8 @@
 """Descriptions of objects in words, such as "small red metal cube" or "two or more cubes and no sphere".
 
 A description has parts, joined by "and" or commas. A part is an amount and the values that an object has,
-by the names of the world or their synonyms in questions, with or without a noun. Without an amount, one object
-is enough; a bare number means exactly so many.
+by the names of the world or their synonyms in questions, with or without a noun. Without an amount, one is
+enough; a bare number means exactly so many.
 """
 
 import re
@@ -89,7 +89,7 @@ def _part(part: str, text: str, words: Mapping[str, tuple[str, str] | None]) -> 
         found = re.match(rf"(?:{known})(?=\s|$)", rest)
         if found is None:
             word = rest.split()[0]
-            near = suggestion(word, words)
+            near = suggestion(word, [each for each in words if f"{each}s" in words])
             raise ConfigError(
                 f'"{text}": no value of this world is called "{word}"{near}; its values are '
                 f"{', '.join(value for _, value in dict.fromkeys(filter(None, words.values())))}"

@@ -1,4 +1,4 @@
-"""The images of splits that show described objects, such as "two or more cubes", and the questions about them."""
+"""Counts the images of splits that show described objects, and the questions about these images."""
 
 from collections.abc import Sequence
 from functools import cache
