@@ -16,17 +16,16 @@ from pathlib import Path
 
 import pytest
 from building import Cli
-from site_client import HOP, SiteClient
+from site_client import HOP
 
 from clevrhope.browse import connections, serving
 from clevrhope.browse.folder import SiteFolder
 from clevrhope.browse.models import read_models
 from clevrhope.browse.server import Site
-from clevrhope.browse.serving import bound, opened, question_page
-from clevrhope.errors import ConfigError
+from clevrhope.browse.serving import bound, opened
 from clevrhope.runtime.progress import Silent
 from waiting import HANG_S, wait_until
-from wording import check_words, refused
+from wording import check_words
 
 
 @contextmanager
@@ -60,6 +59,12 @@ def test_it_serves_until_it_is_interrupted(dataset: Path) -> None:
         rest = process.stderr.read()
         assert "Traceback" not in rest
         assert rest.endswith("clevrhope: stopped\n")
+
+
+@pytest.mark.slow
+def test_the_page_of_a_question_may_be_opened(dataset: Path) -> None:
+    with served(dataset, "--port", "0", "--question", f"{HOP}/complex_ood/3") as (_, address, _):
+        assert f"{HOP}/complex_ood, question 3" in get(address)
 
 
 WHILE_READING = """
@@ -274,16 +279,3 @@ def can_get(address: str) -> bool:
         return HOP in get(address)
     except OSError:
         return False
-
-
-@pytest.mark.parametrize(
-    "name", ["none", f"{HOP}/complex_ood", f"{HOP}/complex_ood/x", f"{HOP}/complex_ood/9999"]
-)
-def test_a_question_that_is_not_there_is_named(dataset: Path, name: str) -> None:
-    with refused(ConfigError):
-        question_page(SiteFolder(dataset), name)
-
-
-def test_a_questions_page_is_opened(dataset: Path, client: SiteClient) -> None:
-    page = question_page(SiteFolder(dataset), f"{HOP}/complex_ood/3")
-    assert f"{HOP}/complex_ood, question 3" in client.get(page)

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import uvicorn
 
-from clevrhope.browse.addresses import Links
 from clevrhope.browse.connections import MOST, Connection, Server
-from clevrhope.browse.folder import SiteFolder, SplitKey
+from clevrhope.browse.folder import SiteFolder
 from clevrhope.browse.models import read_models
 from clevrhope.browse.server import Site, application
-from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.errors import DatasetError
 from clevrhope.runtime.progress import Progress
 from clevrhope.runtime.reading import os_reason
 
@@ -51,34 +50,20 @@ def serve(
     Raises:
         DatasetError: the folder is not a dataset, or no port is free.
         PredictionsError: predictions cannot be read, or are about another dataset.
-        ConfigError: there is no such question.
     """
     folder = SiteFolder(root)
     models = read_models(predictions, folder)
     for note in models.notes:
         say(note)
-    page = "" if question is None else question_page(folder, question)
     token = secrets.token_urlsafe(24)
     site = Site(folder, models, predictions=[*predictions], progress=progress)
     with closing(site), bound(port, say) as listening:
+        page = f"question/{question}" if question else ""
         address = f"http://{ADDRESS}:{listening.getsockname()[1]}/{token}/{page}"
         say(f"Pages about {root}: {address}")
         say("Anyone who has this address can look at the dataset while this runs. Ctrl-C ends it.")
         with opened(address, say) if open_browser else nullcontext():
             server(site, token, say).run(sockets=[listening])
-
-
-def question_page(folder: SiteFolder, name: str) -> str:
-    """The address below the token of a question's page; a ConfigError if there is no such question."""
-    hop, _, rest = name.partition("/")
-    split, _, number = rest.partition("/")
-    place = SplitKey(hop, split)
-    if not (number.isdecimal() and folder.has(place) and int(number) < len(folder.reader(place)[0])):
-        raise ConfigError(
-            f'--question: {folder.layout.root} has no question "{name}"; expected HOP/SPLIT/NUMBER, such as '
-            f"{folder.hops[0]}/{folder.splits(folder.hops[0])[0]}/0"
-        )
-    return Links(0).question(place, int(number))
 
 
 def server(site: Site, token: str, say: Callable[[str], None]) -> Server:

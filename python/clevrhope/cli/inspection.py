@@ -166,10 +166,7 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
         for hop, of_hop in counts.items():
             shown["hops"][hop]["predicates"] = of_hop
         for hop, of_texts in shown_objects.items():
-            shown["hops"][hop]["objects"] = {
-                text: {split: each._asdict() for split, each in of_splits.items()}
-                for text, of_splits in of_texts.items()
-            }
+            shown["hops"][hop]["objects"] = of_texts
         say_json(shown)
         return
     from clevrhope.describe.stats.tables import tables
@@ -181,7 +178,7 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
         for table in tables(sheet, full=full):
             show_table(console, table.title, table.head, table.rows, table.note)
         for text, of_splits in shown_objects.get(sheet.group, {}).items():
-            rows = [[split, *(f"{n:,}" for n in each)] for split, each in of_splits.items()]
+            rows = [[split, *(f"{n:,}" for n in each.values())] for split, each in of_splits.items()]
             head = ["", "images", "of all images", "questions about them"]
             show_table(console, f"Images that show {text}", head, rows, "")
         if sheet.group in counts:
