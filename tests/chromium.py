@@ -52,7 +52,8 @@ def worst_contrast(page: Any) -> float:
         let worst = 21;
         for (const each of document.querySelectorAll("body *")) {
             const own = [...each.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
-            if (!own || each.closest("svg, .off, .hidden, .skip, option, select, script")) continue;
+            if (!own || !each.checkVisibility()) continue;
+            if (each.closest("svg, .off, .hidden, .skip, option, select, script")) continue;
             let back = each;
             const behind = (node) => getComputedStyle(node ?? document.body).backgroundColor;
             while (back && (numbers(behind(back))[3] ?? 1) === 0) back = back.parentElement;

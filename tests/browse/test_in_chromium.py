@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from site_client import HOP, TOKEN
 
-from chromium import NEEDS_CHROMIUM, open_page, photograph, worst_contrast
+from chromium import NEEDS_CHROMIUM, SCREENS, open_page, photograph, worst_contrast
 from clevrhope.browse.folder import SiteFolder
 from clevrhope.browse.models import read_models
 from clevrhope.browse.server import Site, application
@@ -145,6 +145,7 @@ def test_it_works_without_the_script(open_page: Callable[..., Any], address: str
 PAGES = (
     "",
     f"questions?hop={HOP}&split=complex_iid",
+    f"questions?hop={HOP}&split=complex_ood&view=grid&shows=two+or+more+things",
     QUESTION,
     f"question/{HOP}/covr_test/1",
     f"question/{HOP}/minimal_ood/1",
@@ -158,7 +159,7 @@ def test_pages_are_sound_for_screen_readers_and_narrow_screens(
     open_page: Callable[..., Any], address: str, where: str
 ) -> None:
     """One h1, landmarks, a name for each control, a text for each image, and contrast, light and dark."""
-    for width, scheme in ((1280, "light"), (390, "dark"), (390, "light"), (1280, "dark")):
+    for width, scheme in SCREENS:
         page = open_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
         page.goto(f"{address}{where}")
         page.wait_for_selector("h1:not(:has-text('Making'))")
@@ -177,6 +178,31 @@ def test_pages_are_sound_for_screen_readers_and_narrow_screens(
         assert worst_contrast(page) >= 4.5
         photograph(page, f"{where or 'home'}-{width}-{scheme}")
         page.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
+def test_the_contact_sheet_is_sound_and_its_groups_are_rows(
+    open_page: Callable[..., Any], dataset: Path, width: int, scheme: str
+) -> None:
+    page = open_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.goto((dataset / "index.html").as_uri())
+    photograph(page, f"index-{width}-{scheme}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert worst_contrast(page) >= 4.5
+    targets = page.eval_on_selector_all("nav a", "all => all.map(each => each.getAttribute('href'))")
+    assert f"#{HOP}-complex_ood" in targets
+    assert page.evaluate("all => all.every(each => document.getElementById(each.slice(1)))", targets)
+    first = page.eval_on_selector_all(f"#{HOP} h3", "all => all.map(each => each.id)")[0]
+    assert first == f"{HOP}-complex_ood"
+    rows = page.eval_on_selector_all(
+        ".cards.minimal[style]",
+        "all => all.map(each => [...each.children].map(card => card.getBoundingClientRect().top))",
+    )
+    assert {len(row) for row in rows} >= {3, 4}
+    assert all((len(set(row)) == 1) == (width > 860) for row in rows)
+    over = page.locator("p.over").first
+    assert over.evaluate("each => getComputedStyle(each).display") == "block"
+    page.close()
 
 
 def test_the_image_stays_in_sight_on_a_narrow_screen(open_page: Callable[..., Any], address: str) -> None:

@@ -1,5 +1,6 @@
 """What pages show: lists with filters, questions with images and steps, groups, pairs, models."""
 
+import html
 import json
 import re
 from io import BytesIO
@@ -17,6 +18,7 @@ from clevrhope.browse.folder import SiteFolder
 from clevrhope.browse.models import OUTCOMES, read_models
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.loader import load
+from clevrhope.dataset.scene_reader import load_scenes
 from clevrhope.models.lxmert.config import PRETRAINED
 from clevrhope.programs import trace
 
@@ -56,6 +58,60 @@ def test_filters_find_what_the_files_have(client: SiteClient, dataset: Path, spl
         asked = "&".join(f"{name}={facets[name]}" for name in names)
         page = client.get(f"questions?hop={HOP}&split={split}&{asked}")
         assert matches(page) == sum(fits(each, names) for each in questions) > 0
+
+
+@pytest.mark.parametrize("words", ["two or more shiny things", "rubber cylinder", "no cube and a tiny ball"])
+def test_objects_are_those_of_the_scenes(client: SiteClient, dataset: Path, words: str) -> None:
+    asked = f"questions?hop={HOP}&split=complex_iid&shows={words.replace(' ', '+')}"
+    such = {each["image_index"] for each in load_scenes(dataset, "test_iid", objects=words)}
+    questions = loaded(dataset, "complex_iid")
+    assert matches(client.get(asked)) == sum(each["image_index"] in such for each in questions)
+    sets = f"questions?hop={HOP}&split=covr_test&shows={words.replace(' ', '+')}"
+    of_sets = loaded(dataset, "covr_test")
+    assert matches(client.get(sets)) == sum(not such.isdisjoint(each["image_indices"]) for each in of_sets)
+
+
+def test_a_word_that_the_world_does_not_know_leaves_the_list_as_it_is(client: SiteClient) -> None:
+    page = client.get(f"questions?hop={HOP}&split=complex_iid&shows=smal+cube")
+    assert "called &#34;smal&#34; (did you mean &#34;small&#34;?)" in page
+    assert matches(page) == matches(client.get(f"questions?hop={HOP}&split=complex_iid"))
+
+
+def test_families_have_a_sentence_of_theirs(client: SiteClient, dataset: Path) -> None:
+    page = client.get(f"questions?hop={HOP}&split=complex_iid")
+    first = {}
+    for each in loaded(dataset, "complex_iid"):
+        first.setdefault(each["family"], each["question_text"])
+    options = dict(re.findall(r'<option value="(\d+)">\w+ \d+: (.*?)(?: \.\.\.)? \(\d+\)</option>', page))
+    assert options.keys() == {str(family) for family in first}
+    splits = ("train", "val_iid")
+    train, val = ([each["question_text"] for each in loaded(dataset, split)] for split in splits)
+    for sentence in options.values():
+        assert any(text.startswith(html.unescape(sentence)) for text in (*train, *val, *first.values()))
+
+
+def test_accuracy_is_that_of_the_selection(compared: SiteClient, dataset: Path) -> None:
+    asked = f"questions?hop={HOP}&split=complex_iid&answer="
+    questions = [*loaded(dataset, "complex_iid")]
+    no = next(each["answer"] for each in questions if each["answer_text"] == "no")
+    shown = re.findall(r"<dt>always_no on this selection</dt><dd>(.*?)%", compared.get(f"{asked}{no}"))
+    assert shown == ["100.0"]
+    n_no = sum(each["answer"] == no for each in questions)
+    shown = re.findall(r"<dt>always_no on all questions</dt><dd>(.*?)%", compared.get(asked))
+    assert shown == [f"{100 * n_no / len(questions):.1f}"]
+    assert f"<b>{100 * n_no / len(questions):.1f}%</b>" in compared.get(""), "the overview has it, too"
+
+
+def test_a_list_is_a_grid_whose_images_have_boxes_of_the_pair(client: SiteClient, dataset: Path) -> None:
+    page = client.get(f"questions?hop={HOP}&split=complex_ood&view=grid")
+    assert '<ol class="lines grid"' in page
+    n_pairs = 0
+    for each in loaded(dataset, "complex_ood", scenes=True):
+        objects = each["scene"]["objects"]
+        n_pairs += sum((item["material"], item["shape"]) == ("rubber", "cylinder") for item in objects)
+    assert page.count('<rect class="pair"') == n_pairs > 0
+    assert "objects with rubber cylinder, the held-out pair" in page
+    assert client.get("").count('class="thumb') >= 6, "the overview has an image of each split"
 
 
 def test_mention_is_that_of_the_pair(client: SiteClient) -> None:

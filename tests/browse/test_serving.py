@@ -61,6 +61,12 @@ def test_it_serves_until_it_is_interrupted(dataset: Path) -> None:
         assert rest.endswith("clevrhope: stopped\n")
 
 
+@pytest.mark.slow
+def test_the_page_of_a_question_may_be_opened(dataset: Path) -> None:
+    with served(dataset, "--port", "0", "--question", f"{HOP}/complex_ood/3") as (_, address, _):
+        assert f"{HOP}/complex_ood, question 3" in get(address)
+
+
 WHILE_READING = """
 import os, signal, sys
 from clevrhope.__main__ import run_command

@@ -66,7 +66,7 @@ def test_palettes_from_build_to_report(tmp_path: Path, capfd: pytest.CaptureFixt
     assert f"{primary}, % | 2 | " in slopes
     assert f"{primary}, where the tuning set is first at 1%, % | 2 | " in slopes
     # Both palettes are means of one row, beside what the question alone gives.
-    table = text.partition("Accuracy, gap and transfer")[2].partition("Plain and matched")[0]
+    table = text.partition("Accuracy and gap")[2].partition("Plain and matched")[0]
     for diversity in (4, 8):
         begin = f"| object_transformer | cyan_cylinder-d{diversity} | {diversity} | 900 | 2, 2 |"
         (row,) = [line for line in table.splitlines() if line.startswith(begin)]

@@ -302,7 +302,7 @@ def test_groups_with_collapsed_runs_have_a_row_without_them(dataset: Path, tmp_p
     write_run(tmp_path / "runs", dataset, **reader, seed=1, wrong={"complex_iid": 0.32, **ood})
     text = text_of(report([tmp_path / "runs"], tmp_path / "out"))
     check_part(text, "# ", "\n![")
-    check_part(text, "**Accuracy, gap and transfer**", "\n**")
+    check_part(text, "**Accuracy and gap**", "\n**")
     check_part(text, "**Every run**", "\n**")
 
 

@@ -14,7 +14,7 @@ from clevrhope.browse.folder import SiteFolder, SplitKey
 from clevrhope.browse.index import FACETS, Facet, Index, Indexes, Making
 from clevrhope.browse.models import OUTCOMES, Model, Models, accuracy, chosen_rows
 from clevrhope.browse.program_graph import GAP_Y, STEP_HEIGHT, STEP_WIDTH
-from clevrhope.browse.views import PairLine, QuestionLine, Thumbnail, Views
+from clevrhope.browse.views import ImageView, PairLine, QuestionLine, Views
 from clevrhope.dataset.question_kinds import NONCE, kind_of
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.renderers import made_by
@@ -121,7 +121,7 @@ class Pages:
             notes=self._models.notes,
         )
 
-    def _first_image(self, place: SplitKey) -> Thumbnail | None:
+    def _first_image(self, place: SplitKey) -> ImageView | None:
         """The image of a split's first question; None if it is unreadable or splits are very many."""
         if sum(len(self._folder.splits(hop)) for hop in self._folder.hops) > MOST_SPLITS_SHOWN:
             return None

@@ -30,6 +30,7 @@ def serve(
     root: Path,
     *,
     predictions: Sequence[str],
+    question: str | None,
     port: int,
     open_browser: bool,
     progress: Progress,
@@ -40,6 +41,7 @@ def serve(
     Args:
         root: a dataset made by `clevrhope build`; it is only read.
         predictions: runs and files of predictions about it.
+        question: the question whose page is opened, as HOP/SPLIT/NUMBER; None for the overview.
         port: the port to listen on; if another program uses it, a free port is used instead.
         open_browser: whether to open the first page.
         progress: shows the progress of indexes.
@@ -56,7 +58,8 @@ def serve(
     token = secrets.token_urlsafe(24)
     site = Site(folder, models, predictions=[*predictions], progress=progress)
     with closing(site), bound(port, say) as listening:
-        address = f"http://{ADDRESS}:{listening.getsockname()[1]}/{token}/"
+        page = f"question/{question}" if question else ""
+        address = f"http://{ADDRESS}:{listening.getsockname()[1]}/{token}/{page}"
         say(f"Pages about {root}: {address}")
         say("Anyone who has this address can look at the dataset while this runs. Ctrl-C ends it.")
         with opened(address, say) if open_browser else nullcontext():

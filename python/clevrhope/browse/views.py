@@ -45,16 +45,6 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Thumbnail:
-    """A small image in a list, with the boxes of the objects that have the held-out pair."""
-
-    pool: str
-    index: int
-    is_rendered: bool
-    boxes: Sequence[Box]
-
-
-@dataclass(frozen=True)
 class ImageView:
     """An image, or a drawing of its scene."""
 
@@ -92,7 +82,7 @@ class QuestionLine:
     row: int
     text: str
     answer: str
-    images: Sequence[Thumbnail] = ()
+    images: Sequence[ImageView] = ()
     judged: Sequence[Judged] = ()
     fault: str = ""
     """The reason why the question cannot be read, in which case it has no text."""
@@ -119,11 +109,6 @@ class QuestionView:
     def is_executed(self) -> bool:
         """Whether the results of the steps are known."""
         return self.graph is not None and any(step.result for step in self.graph.steps)
-
-    @property
-    def has_pair(self) -> bool:
-        """Whether an image shows an object with the held-out pair."""
-        return any(box.has_pair for image in self.images for box in image.boxes)
 
     def is_lit(self, image: int, number: int) -> bool:
         """Whether an object is in the result of the marked step."""
@@ -203,13 +188,8 @@ class Views:
             text = reader.sentence(row, questions[0])
         except DatasetError as error:
             return QuestionLine(place, row, "", "", fault=str(error))
-        images = [self.thumbnail(place.hop, reader.pool, index) for index in reader.images_of(row)]
+        images = [self.image(place.hop, reader.pool, index) for index in reader.images_of(row)]
         return QuestionLine(place, row, text, answer, images, judged)
-
-    def thumbnail(self, hop: str, pool: str, index: int) -> Thumbnail:
-        """A small image; files that cannot be read are left to the request for it, which says why."""
-        image = self.image(hop, pool, index)
-        return Thumbnail(pool, index, image.is_rendered, [box for box in image.boxes if box.has_pair])
 
     def question(self, place: SplitKey, row: int, step: int | None) -> QuestionView:
         """A question with a step (from 0) marked; raises DatasetError if it cannot be read."""

@@ -169,10 +169,7 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
         for hop, of_hop in counts.items():
             shown["hops"][hop]["predicates"] = of_hop
         for hop, of_texts in shown_objects.items():
-            shown["hops"][hop]["objects"] = {
-                text: {split: each._asdict() for split, each in of_splits.items()}
-                for text, of_splits in of_texts.items()
-            }
+            shown["hops"][hop]["objects"] = of_texts
         say_json(shown)
         return
     from clevrhope.describe.stats.tables import tables
@@ -184,7 +181,7 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
         for table in tables(sheet, full=full):
             show_table(console, table.title, table.head, table.rows, table.note)
         for text, of_splits in shown_objects.get(sheet.group, {}).items():
-            rows = [[split, *(f"{n:,}" for n in each)] for split, each in of_splits.items()]
+            rows = [[split, *(f"{n:,}" for n in each.values())] for split, each in of_splits.items()]
             head = ["", "images", "of all images", "questions about them"]
             show_table(console, f"Images that show {text}", head, rows, "")
         if sheet.group in counts:
@@ -210,6 +207,7 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
 @options("""
     --predictions RUN_OR_FILE...: Predictions to show with the questions: a run's folder, or a file as for
         score; NAME=FILE names its model; repeatable.
+    --question HOP/SPLIT/NUMBER: Open the page of this question, such as rubber_cylinder/complex_ood/20.
     --port PORT = 8765: The port on this machine; if it is in use, a free one is taken instead.  [default:
         8765]
     --no-browser: Do not open a browser; only print the address.
@@ -229,6 +227,7 @@ def browse(folder: Path, **choices: Any) -> None:
     serve(
         folder,
         predictions=choices["predictions"],
+        question=choices["question"],
         port=choices["port"],
         open_browser=not choices["no_browser"],
         progress=shown_progress(choices),

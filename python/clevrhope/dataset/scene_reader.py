@@ -28,15 +28,13 @@ def load_scenes(folder: str | PathLike[str], pool: str, *, objects: str = "") ->
         DatasetError: the folder is not a dataset, or a file of scenes is missing or damaged.
     """
     opened = Folder.open(Path(folder), finished=False)
-    pools = [name for name in opened.manifest.pools if opened.has_scenes(name)]
-    if pool not in pools:
+    files = opened.layout.scene_files(pool)
+    if not files:
+        of_hops = (*opened.manifest.splits.values(), *opened.manifest.covr.values())
+        pools = sorted({str(split["pool"]) for splits in of_hops for split in splits.values()})
         raise ConfigError(
             f'{folder}: no scenes of a pool "{pool}"{suggestion(pool, pools)}; there are: {", ".join(pools)}'
         )
     wanted = parse_description(objects, opened.attributes)
-    rows = (
-        parse_row(row, path, line)
-        for path in opened.layout.scene_files(pool)
-        for line, row in read_numbered_rows(path)
-    )
+    rows = (parse_row(row, path, line) for path in files for line, row in read_numbered_rows(path))
     return (scene for scene in rows if shows(wanted, scene))

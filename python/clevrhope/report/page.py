@@ -42,11 +42,6 @@ class Table:
     title: str = ""
     note: str = ""
 
-    def has(self, heading: str) -> bool:
-        """Whether a column whose heading begins with this has something in it."""
-        columns = [k for k, name in enumerate(self.head) if name.startswith(heading)]
-        return any(row[k] for row in self.rows for k in columns)
-
     def without_empty(self) -> "Table":
         """The table without columns that are empty in all rows."""
         columns = [k for k in range(len(self.head)) if any(row[k] for row in self.rows)]

@@ -57,8 +57,8 @@ class PaperTable(NamedTuple):
 
     of: str
     """The test set, or the kind of gap."""
-    number: int | None
-    """That of the paper's table; None if the paper does not have the model."""
+    number: int
+    """That of the paper's table."""
     differences: str
     """How the training of the runs differs from the paper's; "" if it does not."""
     table: Table
@@ -67,8 +67,8 @@ class PaperTable(NamedTuple):
 def paper_tables(results: Sequence[Result], model: str, metric: str) -> Iterator[PaperTable]:
     """The accuracy on each test set, like the paper's tables 4 to 15, or each gap, like 16 to 21.
 
-    Accuracies have a row for each pair, gaps one for each diversity. The columns are the train sizes, and if
-    the paper has the model, its numbers and the differences to them.
+    Accuracies have a row for each pair, gaps one for each diversity. The columns are the train sizes, the
+    paper's numbers and the differences to them. There are none of a model that the paper does not have.
 
     Args:
         results: last weights on plain pairs.
@@ -88,14 +88,15 @@ def paper_tables(results: Sequence[Result], model: str, metric: str) -> Iterator
         values = [(result, figure.value) for result in own if (figure := result.figure(metric, of))]
         if metric == "gap":
             values = [(result, value) for result, value in values if result.diversity]
-        beside = ["paper", "difference"] if printed else []
-        heads = [name for size in sizes for name in (size_name(size) or "unknown size", *beside)]
-        rows = [
-            [name, *_cells(of_row, sizes, of, printed)]
-            for name, of_row in _rows(values, by_pair=metric == "accuracy")
+        heads = [
+            name for size in sizes for name in (size_name(size) or "unknown size", "paper", "difference")
         ]
-        if rows:
-            number = min((row.table for row in printed), default=None)
+        if printed and values:
+            rows = [
+                [name, *_cells(of_row, sizes, of, printed)]
+                for name, of_row in _rows(values, by_pair=metric == "accuracy")
+            ]
+            number = min(row.table for row in printed)
             head = "diversity" if metric == "gap" else "held-out pair (diversity)"
             yield PaperTable(of, number, "; or ".join(filter(None, differences)), Table([head, *heads], rows))
 
@@ -106,7 +107,6 @@ def pairs_table(own: Iterable[Result]) -> Table:
     Args:
         own: the model's last weights on plain pairs.
     """
-    figures = [*(("accuracy", split) for split in PAIR_TEST_SPLITS), *(("gap", kind) for kind in KINDS)]
 
     def cell(metric: str, of: str, runs: Sequence[Result]) -> str:
         found = [(figure.value, run.collapsed) for run in runs if (figure := run.figure(metric, of))]
@@ -118,7 +118,8 @@ def pairs_table(own: Iterable[Result]) -> Table:
         ("held-out pair", lambda runs: runs[0].hop),
         ("diversity", lambda runs: str(runs[0].diversity or "")),
         ("train size", lambda runs: runs[0].size),
-        *((f"{of} gap" if metric == "gap" else of, partial(cell, metric, of)) for metric, of in figures),
+        *((split, partial(cell, "accuracy", split)) for split in PAIR_TEST_SPLITS),
+        *((f"{kind} gap", partial(cell, "gap", kind)) for kind in KINDS),
     )
     return table_of([cells[key] for key in sorted(cells)], columns)
 
@@ -138,17 +139,16 @@ def _rows(values: _Values, *, by_pair: bool) -> Iterator[tuple[str, _Values]]:
 
 
 def _cells(values: _Values, sizes: Sequence[int | None], of: str, printed: _Printed) -> Iterator[str]:
-    """For each size our value and, if the paper has the table, the paper's value and the difference."""
+    """For each size our value, the paper's and the difference."""
     signed = of in KINDS
-    text_of = partial(spread, signed=signed, ddof=0 if printed else 1)
+    text_of = partial(spread, signed=signed, ddof=0)
     for size in sizes:
         runs = [result for result, _ in values if result.train_size == size]
         ours = [value for result, value in values if result.train_size == size]
         yield with_uncollapsed(ours, [run.collapsed for run in runs], text_of) if runs else ""
-        if printed:
-            paper = _paper_value(printed, values[0][0], size, {run.hop for run in runs})
-            yield _point(paper.value, signed=signed) + paper.beside if paper else ""
-            yield with_sign(mean_of(ours).value - paper.value) if paper and ours else ""
+        paper = _paper_value(printed, values[0][0], size, {run.hop for run in runs})
+        yield _point(paper.value, signed=signed) + paper.beside if paper else ""
+        yield with_sign(mean_of(ours).value - paper.value) if paper and ours else ""
 
 
 def _paper_value(

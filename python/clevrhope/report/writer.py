@@ -256,8 +256,7 @@ def _models(plain: Sequence[Result], *, draws: bool) -> Iterator[dict[str, Any]]
         if all(result.collapsed for result in own):
             yield {"name": name, "collapsed": True}
             continue
-        gaps = [*paper_tables(plain, name, "gap")]
-        has_paper = any(each.number for each in gaps)
+        gaps, accuracies = ([*paper_tables(plain, name, metric)] for metric in ("gap", "accuracy"))
         figures: list[Figure] = []
         if draws:
             from clevrhope.report.figures import figures_of
@@ -268,9 +267,9 @@ def _models(plain: Sequence[Result], *, draws: bool) -> Iterator[dict[str, Any]]
             "collapsed": False,
             "notes": sorted({result.source.note for result in own if result.source.note}),
             "figures": figures,
-            "gaps": gaps if has_paper else [],
-            "accuracies": [*paper_tables(plain, name, "accuracy")] if has_paper else [],
-            "pairs": None if has_paper else pairs_table(own),
+            "gaps": gaps,
+            "accuracies": accuracies,
+            "pairs": None if accuracies else pairs_table(own),
         }
 
 

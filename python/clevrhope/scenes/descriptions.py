@@ -1,8 +1,8 @@
 """Descriptions of objects in words, such as "small red metal cube" or "two or more cubes and no sphere".
 
 A description has parts, joined by "and" or commas. A part is an amount and the values that an object has,
-by the names of the world or their synonyms in questions, with or without a noun. Without an amount, one object
-is enough; a bare number means exactly so many.
+by the names of the world or their synonyms in questions, with or without a noun. Without an amount, one is
+enough; a bare number means exactly so many.
 """
 
 import re
@@ -19,8 +19,10 @@ _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eigh
 _NUMBER = rf"(?P<n>\d{{1,6}}|{'|'.join(_NUMBERS)})"
 
 _AMOUNTS = {
-    rf"{_NUMBER} or more|at least {_NUMBER.replace('<n>', '<m>')}": (0, None),
-    rf"{_NUMBER} or (?:fewer|less)|at most {_NUMBER.replace('<n>', '<m>')}": (None, 0),
+    rf"{_NUMBER} or more": (0, None),
+    rf"at least {_NUMBER}": (0, None),
+    rf"{_NUMBER} or (?:fewer|less)": (None, 0),
+    rf"at most {_NUMBER}": (None, 0),
     rf"more than {_NUMBER}": (1, None),
     rf"(?:fewer|less) than {_NUMBER}": (None, -1),
     rf"(?:exactly )?{_NUMBER}": (0, 0),
@@ -89,7 +91,7 @@ def _part(part: str, text: str, words: Mapping[str, tuple[str, str] | None]) -> 
         found = re.match(rf"(?:{known})(?=\s|$)", rest)
         if found is None:
             word = rest.split()[0]
-            near = suggestion(word, words)
+            near = suggestion(word, [each for each in words if f"{each}s" in words])
             raise ConfigError(
                 f'"{text}": no value of this world is called "{word}"{near}; its values are '
                 f"{', '.join(value for _, value in dict.fromkeys(filter(None, words.values())))}"
@@ -109,7 +111,7 @@ def _amount(part: str) -> tuple[int, int | None, str]:
         return 0, 0, part[found.end() :].strip()
     for pattern, (to_least, to_most) in _AMOUNTS.items():
         if found := re.match(rf"(?:{pattern})(?=\s|$)", part):
-            given = next(filter(None, found.groupdict().values()))
+            given = found["n"]
             n = _NUMBERS.index(given) if given in _NUMBERS else int(given)
             least = 0 if to_least is None else n + to_least
             return least, None if to_most is None else n + to_most, part[found.end() :].strip()

@@ -290,7 +290,8 @@ def _complaint(
     which = (
         f'"{unknown[0]}" is not an attribute value' if unknown else "not two values joined by an underscore"
     )
-    return f'{which}; write "<value>_<value>" of two types ({known}), or "{NONE}"'
+    more = "; docs/own_values.md says how to add a value" if unknown else ""
+    return f'{which}; write "<value>_<value>" of two types ({known}), or "{NONE}"{more}'
 
 
 def _nearest(name: str, type_of: Mapping[str, str]) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib import style
-from matplotlib.artist import Artist
+from matplotlib.artist import Artist, getp
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.backends.backend_svg import RendererSVG
@@ -132,13 +132,12 @@ _POINTS_AN_INCH = 72
 
 def _label_like_its_row(axes: Axes) -> None:
     """Gives a panel the labels of a shared axis, which only the first panel of a row or column has."""
-    row, column = axes.get_shared_y_axes().get_siblings(axes), axes.get_shared_x_axes().get_siblings(axes)
-    if len(row) > 1:
-        axes.tick_params(labelleft=True)
-        axes.set_ylabel(next(filter(None, (each.get_ylabel() for each in row)), ""))
-    if len(column) > 1:
-        axes.tick_params(labelbottom=True)
-        axes.set_xlabel(next(filter(None, (each.get_xlabel() for each in column)), ""))
+    vertical, horizontal = axes.get_shared_y_axes(), axes.get_shared_x_axes()
+    for side, shared, name in (("left", vertical, "ylabel"), ("bottom", horizontal, "xlabel")):
+        labels = [getp(each, name) for each in shared.get_siblings(axes)]
+        if len(labels) > 1:
+            axes.tick_params(**{f"label{side}": True})
+            axes.set(**{name: max(labels)})
 
 
 def _svg_of(drawn: Figure, artist: Artist, box: BboxBase, names: str = "") -> str:

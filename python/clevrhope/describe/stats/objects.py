@@ -1,9 +1,8 @@
-"""The images of splits that show described objects, such as "two or more cubes", and the questions about them."""
+"""Counts the images of splits that show described objects, and the questions about these images."""
 
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,19 +15,10 @@ from clevrhope.errors import DatasetError
 from clevrhope.scenes.descriptions import parse_description
 
 
-class Shown(NamedTuple):
-    """What shows described objects in a split."""
-
-    images: int
-    all_images: int
-    questions: int
-    """The questions about one of these images."""
-
-
 def count_shown(
     root: Path, sheets: Sequence[StatsSheet], texts: Sequence[str]
-) -> dict[str, dict[str, dict[str, Shown]]]:
-    """Sub-dataset -> description -> split -> the counts.
+) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
+    """Sub-dataset -> description -> split -> the number of such images, of all, and of questions about them.
 
     Raises:
         ConfigError: a description has a word that the world does not know.
@@ -42,7 +32,7 @@ def count_shown(
     def counts_of(pool: str) -> SceneCounts:
         return read_scene_counts(list(layout.scene_files(pool)), folder.attributes)
 
-    found: dict[str, dict[str, dict[str, Shown]]] = {}
+    found: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
     for sheet in sheets:
         of_texts = found.setdefault(sheet.group, {text: {} for text in texts})
         for split in (*(each.split for each in sheet.columns if not each.other), *sheet.covr):
@@ -51,9 +41,10 @@ def count_shown(
             if len(missing := np.setdiff1d(images[images >= 0], counts.indices)):
                 raise DatasetError(f"{table.path}: no scene of {table.pool} has index {missing[0]}")
             for text, description in wanted.items():
-                such = counts.indices[counts.shows(description)]
-                n_questions = int(np.isin(images, such).any(axis=1).sum())
-                used = np.unique(images[images >= 0])
-                n_images = int(np.isin(used, such).sum())
-                of_texts[text][split] = Shown(n_images, len(used), n_questions)
+                used, such = np.unique(images[images >= 0]), counts.indices[counts.shows(description)]
+                of_texts[text][split] = {
+                    "images": int(np.isin(used, such).sum()),
+                    "all_images": len(used),
+                    "questions": int(np.isin(images, such).any(axis=1).sum()),
+                }
     return found
