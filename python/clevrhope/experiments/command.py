@@ -30,9 +30,9 @@ def experiment(
     """Runs an experiment: builds its datasets, trains and evaluates its models, and writes a report.
 
     After an interruption, run the same command again to resume; finished steps are skipped. FILE.toml can
-    also name an experiment of the package: smoke, hour, hour-pixels, baselines, hour-gpu, levels, covr,
-    suites, first6, diversity, paper. A run that fails does not stop the others; failures are listed at the
-    end, and the exit code is 1.
+    also name an experiment of the package: smoke, hour, hour-pairs, partners, hour-pixels, baselines,
+    hour-gpu, levels, rewards, covr, suites, first6, diversity, paper. A run that fails does not stop the
+    others; failures are listed at the end, and the exit code is 1.
     """
     from clevrhope.experiments.checks import findings
     from clevrhope.experiments.config import find_file, read_experiment
