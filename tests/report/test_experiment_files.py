@@ -29,6 +29,8 @@ from wording import check_words, refused
         ("seeds = [1, 2]", "seeds = [-1]"),
         ("seeds = [1, 2]", 'seeds = [1]\nhops = ["rubber_cylindre"]'),
         ("seeds = [1, 2]", 'seeds = [1]\ndatasets = ["e"]'),
+        ("seeds = [1, 2]", 'seeds = "dataset+a"'),
+        ("seed = 3", 'seed = 3\nshared_test = "rubber_cylindre"'),
         ('mode = "grid"', 'mode = "gird"'),
         ("[[model]]", "[[model"),
         ('sizes = ["25k", 300]', ""),
@@ -52,6 +54,33 @@ def test_a_folder_that_is_used_as_it_is_has_to_have_what_is_asked_of_it(grid: Pa
     assert len(plan_of(grid, ("seed = 3", 'folder = "there"'), text=first_alone).runs) == 4
     with refused(DatasetError):
         plan_of(grid, ("seed = 3", 'folder = "nowhere"'))
+
+
+def test_replicates_have_palettes_and_seeds_of_their_own_and_share_a_test(tmp_path: Path) -> None:
+    partners = make_plan(read_experiment(find_file(Path("partners")), out=tmp_path))
+    assert len(partners.runs) == 8 * 4 * 2
+    (run,) = (
+        each
+        for each in partners.runs
+        if each.name.startswith("object_transformer-partners-3-cyan_cylinder-k8_one")
+    )
+    train, evaluate, shared = run.steps
+    assert "--hop cyan_cylinder-k8_one --size 192k --seed 3" in " ".join(train.arguments)
+    assert "--hop" not in evaluate.arguments
+    assert "--hop cyan_cylinder-base --splits complex_ood" in " ".join(shared.arguments)
+    builds = [
+        each.arguments for each in partners.datasets["partners-3"].steps if each.arguments[0] == "build"
+    ]
+    palettes = [Path(each[each.index("--palette") + 1]) for each in builds]
+    assert [each.parts[-3:] for each in palettes] == [
+        ("partners", "3", f"{name}.json") for name in ("base", "k8_one", "k8_five", "k16_one", "k16_five")
+    ]
+    assert all(each.is_file() for each in palettes)
+    hour = make_plan(read_experiment(find_file(Path("hour")), out=tmp_path))
+    seeds = Counter(run.name.rpartition("-")[2] for run in hour.runs if run.name.startswith("object"))
+    assert seeds["3"] == seeds["1003"] == seeds["9"] == seeds["101"] == 3
+    assert "1009" not in seeds
+    assert hour.cpu_minutes_left == pytest.approx(67 * 2.8)
 
 
 PATHS = (FILES / "paths.toml").read_text("utf-8")

@@ -93,6 +93,57 @@ def test_averaged_weights_are_kept_and_tuned_and_resume_as_well(
         assert all(torch.allclose(kept[key], average[key], atol=1e-6) for key in now), name
 
 
+def test_schedule_groups_and_parts_of_batches_resume_as_well(run: Train, tmp_path: Path) -> None:
+    settings = {
+        "recipe.schedule": "cosine",
+        "recipe.accumulation": 4,
+        "recipe.groups": [
+            {"weights": "answer.*", "rate": 0.1},
+            {"weights": "words.*", "rate": 0, "decay": 0},
+        ],
+    }
+    check_resumes(run, tmp_path, 7, 13, settings=settings)
+    begun = load_file(tmp_path / "whole/weights/words.safetensors")
+    ended = load_file(tmp_path / "whole/weights/last.safetensors")
+    moved = {name for name in begun if not torch.equal(begun[name], ended[name])}
+    assert "answer.weight" in moved
+    assert "words.weight" not in moved, "its rate is 0"
+
+
+def test_a_batch_in_parts_makes_the_same_update(run: Train, tmp_path: Path) -> None:
+    """Of a model whose loss is a mean over its questions."""
+    for name, parts in (("whole", 1), ("parts", 4)):
+        run(name, model="tiny_models:Plain", updates=9, settings={"recipe.accumulation": parts})
+    whole, parts = (load_file(tmp_path / each / "weights/last.safetensors") for each in ("whole", "parts"))
+    assert all(torch.allclose(whole[name], parts[name], atol=1e-5) for name in whole)
+    losses = [[line["loss"] for line in log(tmp_path / each)] for each in ("whole", "parts")]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+
+
+def test_a_run_ends_once_it_has_not_become_better_for_long(run: Train, tmp_path: Path) -> None:
+    settings = {"recipe.all.rate": 1e-12, "recipe.patience": 2}
+    usual: dict[str, Any] = {"tune_on": "val", "tune_every": 2, "settings": settings}
+    made = check_resumes(run, tmp_path, 14, 3, **usual)
+    assert made.updates == 12 + 6, "the best, and two that are no better"
+    with refused(ConfigError):
+        run("untuned", settings=settings)
+
+
+def test_threads_are_a_part_of_a_run(run: Train, tmp_path: Path) -> None:
+    run("whole", threads=2, on_log=lambda _: seen.append(torch.get_num_threads()))
+    assert {*seen} == {2}
+    assert torch.get_num_threads() == 1
+    about = info(tmp_path / "whole")
+    assert about["threads"] == 2
+    assert about["made_with"]["instructions"] == torch.backends.cpu.get_cpu_capability()
+    assert about["made_with"]["torch"]
+    with refused(BindingError):
+        run("whole")
+
+
+seen: list[int] = []
+
+
 def test_muon_in_bfloat16_resumes_as_well(run: Train, tmp_path: Path) -> None:
     settings = {"recipe.all.optimiser": "muon", "recipe.all.decay": 0}
     usual: dict[str, Any] = {"precision": "bf16", "settings": settings}

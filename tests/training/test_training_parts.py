@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,10 @@ from hypothesis import strategies as st
 from clevrhope.errors import ConfigError
 from clevrhope.experiments.engines import Slot, environment
 from clevrhope.experiments.plan import Chain
-from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
-from clevrhope.training.optimisers import make_optimiser
+from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage, WeightGroup
+from clevrhope.training.optimisers import make_optimiser, weight_groups
 from clevrhope.training.order import batch_rows, derived_seed, permutation
-from clevrhope.training.recipe_settings import apply_settings, split_settings
+from clevrhope.training.recipe_settings import apply_settings, check_stage, split_settings
 from clevrhope.training.request import TrainRequest, check_tune_on, parse_size
 from wording import refused
 
@@ -64,6 +65,9 @@ def test_schedules() -> None:
     assert [Schedule().factor(k, 10) for k in (0, 9)] == [1, 1]
     assert [Schedule("constant", 0.1).factor(k, 100) for k in (0, 5, 10, 99)] == pytest.approx([0, 0.5, 1, 1])
     assert [Schedule("linear").factor(k, 10) for k in (0, 5, 9)] == pytest.approx([1, 0.5, 0.1])
+    cosine = [Schedule("cosine", 0.1).factor(k, 100) for k in (0, 5, 10, 55, 99)]
+    assert cosine == pytest.approx([0, 0.5, 1, 0.5, 0.5 - math.cos(math.pi / 90) / 2])
+    assert Schedule("cosine").factor(0, 10) == 1
     assert warm.factor(0, 100) == 0, "the first update of public LXMERT code has the rate 0"
     assert [warm.factor(k, 100) for k in (5, 10, 55, 99)] == pytest.approx([0.5, 1, 0.5, 1 / 90])
 
@@ -132,6 +136,27 @@ def test_muon_moves_convolutions_by_orthogonal_matrices_and_the_rest_as_adam_doe
         np.testing.assert_allclose(each.detach().numpy(), twin.detach().numpy(), rtol=1e-6)
 
 
+def test_weights_are_in_the_first_group_that_their_name_fits() -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 4))
+    groups = ({"weights": "*.bias", "decay": 0}, {"weights": "1.*", "rate": 0.1}, {"weights": "0.bias"})
+    (stage,) = apply_settings(
+        Recipe((Stage("all", 5, 8, optimiser=Optimiser(decay=0.2)),)), {"groups": [*groups]}, None
+    ).stages
+    found = weight_groups(model, stage, model.parameters())
+    assert [(each["factor"], each["weight_decay"]) for each in found] == [(1.0, 0), (0.1, 0.2), (1.0, 0.2)]
+    names = {each: name for name, each in model.named_parameters()}
+    of_groups = [[names[each] for each in group["params"]] for group in found]
+    assert of_groups == [["0.bias", "1.bias"], ["1.weight"], ["0.weight"]]
+    check_stage(model_with_loss(model), replace(stage, groups=stage.groups[:2]), 8)
+    with refused(ConfigError):
+        check_stage(model_with_loss(model), replace(stage, groups=(WeightGroup("head.*"),)), 8)
+
+
+def model_with_loss(model: Any) -> Any:
+    model.loss = lambda batch: batch
+    return model
+
+
 @pytest.mark.parametrize("updates", [3, 4, 7, 80, 800, 1000])
 def test_updates_are_shared_out(updates: int) -> None:
     scaled = [stage.updates for stage in apply_settings(RECIPE, {}, updates).stages]
@@ -164,7 +189,13 @@ def test_settings_of_recipes() -> None:
         {"optimiser": "moun"},
         {"optimiser": "muon", "both.decay": 0.1},
         {"batch_size": 1.5},
-        {"schedule": "cosine"},
+        {"schedule": "cosinus"},
+        {"accumulation": 5},
+        {"accumulation": 0},
+        {"groups": {"rate": 0.1}},
+        {"groups": {"weights": "*", "rate": -1}},
+        {"groups": {"weights": "*", "decay": 0.1}, "optimiser": "muon"},
+        {"patience": 0},
         {"warmup": 1},
         {"updates": 0},
         {"updates": 10**30},

@@ -40,9 +40,9 @@ def experiment(
     """Runs an experiment: builds its datasets, trains and evaluates its models, and writes a report.
 
     After an interruption, run the same command again to resume; finished steps are skipped. FILE.toml can
-    also name an experiment of the package: first, smoke, hour, hour-pixels, baselines, hour-gpu, levels,
-    covr, rewards, suites, first6, diversity, paper. A run that fails does not stop the others; failures are
-    listed at the end, and the exit code is 1.
+    also name an experiment of the package: first, smoke, hour, hour-pairs, partners, hour-pixels, baselines,
+    hour-gpu, levels, covr, rewards, suites, first6, diversity, paper. A run that fails does not stop the
+    others; failures are listed at the end, and the exit code is 1.
     """
     from clevrhope.experiments.config import find_file, read_experiment
     from clevrhope.experiments.plan import make_plan

@@ -70,7 +70,7 @@ class WeightGroup:
     """Weights with a rate or a decay of their own.
 
     Attributes:
-        weights: pattern of their names, such as "*.bias" or "words.*"; of several groups the first one counts.
+        weights: pattern of their names, such as "*.bias" or "words.*"; the first group that fits counts.
         rate: factor on the stage's rate; 0 leaves them as they are.
         decay: weight decay; None for the stage's.
     """
@@ -134,6 +134,8 @@ class Recipe:
             stay float32.
         stop_at: accuracy on the tune set, in per cent, at which the last stage ends before its last update;
             None for none.
+        patience: number of evaluations on the tune set in a row, without a new best accuracy, at which the
+            last stage ends before its last update; None for none.
     """
 
     stages: tuple[Stage, ...]

@@ -16,11 +16,11 @@ Generators = Sequence[torch.Generator | None]
 
 
 class PixelStem(nn.Module):
-    """4 x 4 convolutions of stride 2 with batch norm, each of which halves the sides of the image.
+    """4 x 4 convolutions of stride 2, each of which halves the sides of the image, batch norm and ReLU.
 
     Source: FiLM from raw pixels (Perez et al. 2018): four of them, 128 channels, 224 x 224 to 14 x 14.
-    Choices of this project are batch norm before ReLU, `stem_channels`, and the random shifts in training,
-    which keep a model from memorising a small set of images.
+    Choices of this project are `stem_channels`, and the random shifts in training, which keep a model from
+    memorising a small set of images.
     """
 
     def __init__(self, config: MapsConfig) -> None:
