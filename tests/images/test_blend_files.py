@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 from blend_making import MAKER
 from building import Cli
-from things import at, check_raster, thing
+from things import at, check_raster, thing, write_properties
 
 from clevrhope.audit import audit
 from clevrhope.errors import ConfigError, RenderError, SceneError
@@ -28,7 +29,6 @@ from clevrhope.look.blend_files import KEPT_SUFFIX, read_blends
 from clevrhope.look.definition import read_look
 from clevrhope.look.meshes import problem_of_mesh
 from clevrhope.pipeline.scene_images import passes_file, render_scene_file
-from clevrhope.runtime.assets import blender_assets
 from clevrhope.scenes import read_world, sample_scenes
 from waiting import HANG_S
 from wording import check_words, refused
@@ -54,15 +54,8 @@ def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def properties(folder: Path, request: pytest.FixtureRequest) -> Write:
-    """Writes a properties file beside the .blend files: CLEVR's, with these shapes or materials instead."""
-
-    def write(**sections: dict[str, str]) -> Path:
-        raw = json.loads((blender_assets() / "properties.json").read_text())
-        path = folder / f"{request.node.name.partition('[')[0]}.json"
-        path.write_text(json.dumps({**raw, **sections}))
-        return path
-
-    return write
+    """Writes a properties file beside the .blend files."""
+    return partial(write_properties, folder / f"{request.node.name.partition('[')[0]}.json")
 
 
 def scene_file(path: Path, *objects: dict[str, Any]) -> Path:

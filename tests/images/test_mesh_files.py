@@ -8,6 +8,7 @@ import re
 import struct
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from knots import glb, knot, obj
-from things import at, check_raster, overlap, thing
+from things import at, check_raster, overlap, thing, volume, write_properties
 
 from clevrhope.errors import ClevrhopeError, ConfigError
 from clevrhope.images.blender.cycles import CyclesRenderer
@@ -25,7 +26,6 @@ from clevrhope.images.settings import BlenderSettings
 from clevrhope.look import meshes
 from clevrhope.look.definition import read_look
 from clevrhope.look.meshes import Mesh, build_mesh
-from clevrhope.runtime.assets import blender_assets
 from clevrhope.scenes import read_world, sample_scenes
 from wording import refused
 
@@ -51,26 +51,13 @@ def arch() -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
 
 @pytest.fixture
 def properties(tmp_path: Path) -> Write:
-    """Writes a properties file: CLEVR's, with these sections instead."""
-
-    def write(**sections: Any) -> Path:
-        raw = json.loads((blender_assets() / "properties.json").read_text())
-        path = tmp_path / "named.json"
-        path.write_text(json.dumps({**raw, **sections}))
-        return path
-
-    return write
+    return partial(write_properties, tmp_path / "named.json")
 
 
 def only_mesh(properties: Path) -> Mesh:
     look = read_look(properties=properties)
     (name,) = look.properties["shapes"].values()
     return build_mesh(look.shapes[name])
-
-
-def volume(mesh: Mesh) -> float:
-    points = mesh.vertices[np.concatenate(mesh.faces)]
-    return float(np.einsum("ij,ij->", points[:, 0], np.cross(points[:, 1], points[:, 2]))) / 6.0
 
 
 def test_a_glb_and_an_obj_of_a_mesh_are_the_same_shape(properties: Write, tmp_path: Path) -> None:

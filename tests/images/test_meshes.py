@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from things import PYRAMID
+from things import PYRAMID, volume
 
 from clevrhope.look.meshes import Mesh, build_mesh
 from clevrhope.runtime.assets import blender_assets
@@ -14,16 +14,6 @@ LOOK = json.loads((blender_assets() / "look.json").read_text())
 
 def shape(name: str) -> Mesh:
     return build_mesh(LOOK["shapes"][name])
-
-
-def volume(mesh: Mesh) -> float:
-    """Six times the sum of signed tetrahedra to the origin, over six; positive if faces look outwards."""
-    total = 0.0
-    for group in mesh.faces:
-        points = mesh.vertices[group]
-        for k in range(1, group.shape[1] - 1):
-            total += float(np.einsum("ij,ij->", points[:, 0], np.cross(points[:, k], points[:, k + 1])))
-    return total / 6.0
 
 
 def vertex_normals(mesh: Mesh) -> np.ndarray:

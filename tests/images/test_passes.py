@@ -147,19 +147,6 @@ def test_alone_is_what_a_scene_of_that_object_shows(kind: str, blender: CyclesRe
         assert passes.visible_px.tolist() == [together.alone_px[number]]
 
 
-@pytest.mark.slow
-def test_images_are_the_same_before_and_after_passes(blender: CyclesRenderer) -> None:
-    # Objects that hide each other are shown alone for a moment, and lamps put out.
-    scenes = [(number, reference_scenes()[number]) for number in (1, 5)]
-    before = dict(blender.render(scenes))
-    passes = dict(blender.passes(scenes))
-    after = dict(blender.render(scenes))
-    again = dict(blender.passes(reversed(scenes)))
-    for number, _ in scenes:
-        assert (before[number] == after[number]).all()
-        assert (to_bytes(again[number]) == to_bytes(passes[number])).all()
-
-
 def test_bytes_give_the_same_back(native: list[Passes]) -> None:
     for passes in native:
         again = from_bytes(to_bytes(passes))

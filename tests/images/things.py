@@ -1,6 +1,7 @@
 """An object of a scene, wherever a test needs one, and the engine's pixels of objects beside a renderer's."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,8 @@ import numpy.typing as npt
 
 from clevrhope._core import SceneBatch, World, object_ids
 from clevrhope.images.passes import Passes
+from clevrhope.look.meshes import Mesh
+from clevrhope.runtime.assets import blender_assets
 
 PYRAMID = {
     "kind": "polyhedron",
@@ -26,6 +29,23 @@ def thing(**change: Any) -> dict[str, Any]:
 def at(x: float, y: float) -> dict[str, Any]:
     """Another place on the ground, for a large object."""
     return {"3d_coords": [x, y, 0.7]}
+
+
+def volume(mesh: Mesh) -> float:
+    """Six times the sum of signed tetrahedra to the origin, over six; positive if faces look outwards."""
+    total = 0.0
+    for group in mesh.faces:
+        points = mesh.vertices[group]
+        for k in range(1, group.shape[1] - 1):
+            total += float(np.einsum("ij,ij->", points[:, 0], np.cross(points[:, k], points[:, k + 1])))
+    return total / 6.0
+
+
+def write_properties(path: Path, **sections: Any) -> Path:
+    """Writes CLEVR's properties file, with these sections instead."""
+    raw = json.loads((blender_assets() / "properties.json").read_text())
+    path.write_text(json.dumps({**raw, **sections}))
+    return path
 
 
 def overlap(a: npt.NDArray[np.bool_], b: npt.NDArray[np.bool_]) -> float:

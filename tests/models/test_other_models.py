@@ -187,10 +187,22 @@ def test_every_model_but_the_pretrained_one_is_tried_here() -> None:
     assert set(MODELS) - set(TINY) == {"lxmert_p"}
 
 
-@pytest.mark.parametrize("name", TINY)
-def test_a_wrong_setting_gets_one_sentence(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "config"),
+    [
+        *((name, {"wdith": 3}) for name in TINY),
+        ("lxmert_s", {"hidden": 25, "heads": 2}),
+        ("object_transformer", {"dropout": 1.0}),
+        ("tensor_nmn", {"channels": 0}),
+        ("tensor_nmn", {"form": "fast"}),
+        ("tensor_nmn", {"features": "pixels", "image_width": 20}),
+        ("tensor_nmn", {"longest_program": 1}),
+        ("visualbert", {"length": 3}),
+    ],
+)
+def test_a_wrong_setting_gets_one_sentence(name: str, config: dict[str, object]) -> None:
     with refused(ConfigError):
-        find_model(name).build({"wdith": 3}, clevr_vocab())
+        find_model(name).build(config, clevr_vocab())
 
 
 LOADING = """

@@ -11,7 +11,6 @@ torch = pytest.importorskip("torch")
 from small_batches import PIXELS, clevr_vocab, learn_by_heart, share_right, short_questions, small_batch
 
 from clevrhope import _core
-from clevrhope.errors import ConfigError
 from clevrhope.models.batch import Batch
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.stems import make_stem, shifted
@@ -21,7 +20,6 @@ from clevrhope.models.tensor_nmn.generator import END, START, ProgramGenerator
 from clevrhope.models.tensor_nmn.levels import Plan, PlanIndices
 from clevrhope.models.tensor_nmn.model import GENERATORS, TensorNmn
 from clevrhope.models.tensor_nmn.modules import Bank, ModuleBank, _block, _convolve, _one_by_one
-from wording import refused
 
 SMALL = {
     **{**PIXELS, "classifier_channels": 16, "classifier_hidden": 32},
@@ -336,11 +334,3 @@ def test_stages_name_losses_and_parts_that_there_are() -> None:
             moved = any(each.grad is not None for each in part.parameters())
             assert moved == (name in stage.trains), (stage.name, name)
         model.zero_grad(set_to_none=True)
-
-
-@pytest.mark.parametrize(
-    "config", [{"channels": 0}, {"form": "fast"}, {"features": "pixels", "image_width": 20}]
-)
-def test_a_wrong_setting_gets_one_sentence(config: dict[str, object]) -> None:
-    with refused(ConfigError):
-        TensorNmn.build(config, clevr_vocab())
