@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.clevr_folder import FAMILIES, TYPES, clevr_splits, questions_file, scenes_file
-from clevrhope.dataset.contents import no_hop
+from clevrhope.dataset.contents import no_hop, of_episodes_alone
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.folder_check import no_dataset
 from clevrhope.dataset.json_rows import read_list
@@ -52,9 +52,10 @@ class StatsFolder:
             self.name = Path(self._dataset.title).resolve().name
             self.groups = {hop: list(splits) for hop, splits in self._dataset.manifest.splits.items()}
             if not self.groups:
-                raise DatasetError(
-                    f"{root}: the dataset has no finished split; run the dataset's build again to continue"
+                said = of_episodes_alone(Layout(root)) or (
+                    "the dataset has no finished split; run the dataset's build again to continue"
                 )
+                raise DatasetError(f"{root}: {said}")
             return
         self.name, self.groups = CLEVR, {CLEVR: clevr_splits(root)}
         if not self.groups[CLEVR]:
