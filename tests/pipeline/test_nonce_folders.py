@@ -206,6 +206,36 @@ def test_the_command_line(cli: Cli) -> None:
     assert "add --nonce" in cli("build", "--hop", "none", "--nonce-types", "found", "--out", "c", code=2).err
 
 
+def test_pages_and_messages_say_what_a_folder_of_episodes_has(folder: Path, cli: Cli, tmp_path: Path) -> None:
+    page = (folder / "DATASHEET.md").read_text()
+    assert "33 queries, each in the two conditions `nonce_unseen` and `nonce_seen`" in page
+    assert "| `count_3x3` | 9 |\n| `complex_3x3` | 6 |" in page
+    assert "nothing held out" not in page
+    said = cli("plan", "--nonce", 500, "--seed", 1, "--no-render", "--out", "planned").out
+    assert "500 episodes: plus or minus 2.8 points if 10% of them" in said
+    assert "3.9 if 20%" in said
+    for code, words in (
+        (1, ("ask", folder, "--out", tmp_path / "asked.jsonl")),
+        (1, ("stats", folder)),
+        (2, ("train", "question_only", folder, "--hop", "none", "--size", "25k", "--out", tmp_path / "run")),
+    ):
+        assert "it has episodes with nonce words alone: clevrhope ask" in cli(*words, code=code).err
+
+
+def test_an_episode_is_shown_in_its_words(folder: Path, cli: Cli) -> None:
+    about = ("--hop", "none", "--split", "nonce_seen", "--question", 9)
+    item = clevrhope.load(folder, "none", "nonce_seen", text=True)[9]
+    said, found = cli("show", folder, *about).out, json.loads(cli("show", folder, *about, "--json").out)
+    assert found["text"] == item["question_text"]
+    assert [statement for statement, _ in found["support"]] == item["statements"]
+    assert [image["index"] for _, image in found["support"]] == [*item["support_indices"]]
+    for statement, image in found["support"]:
+        *_, color, shape = statement.rstrip(".").split()
+        (shown,) = image["objects"]
+        assert {found["words"][color], found["words"][shape]} < {*shown.split()}
+        assert f"{statement}  {shown} ({image['name']})" in said
+
+
 def test_a_world_that_is_too_crowded_is_named(tmp_path: Path) -> None:
     with refused(SceneError):
         build_demo(tmp_path, **ALONE, render=False, world={"min_pixels": 4000, "max_restarts": 50})

@@ -213,8 +213,21 @@ def choose(
     return tuple((hop, split) for hop, of_hop in found.items() for split in of_hop)
 
 
+def of_episodes_alone(layout: Layout) -> str:
+    """What serves a folder of episodes with nonce words alone, as a clause; "" for other folders."""
+    manifest = read_manifest(layout.manifest, files=False)
+    if manifest is None or manifest.splits or manifest.covr or not manifest.nonce:
+        return ""
+    return (
+        f"it has episodes with nonce words alone: clevrhope ask {layout.root} --nonce asks models about "
+        f"them, and clevrhope show {layout.root} --hop none --split nonce_unseen shows them"
+    )
+
+
 def _no_split(layout: Layout, name: str, hop: str, known: Sequence[str]) -> ConfigError:
     near = suggestion(name, known)
+    if said := of_episodes_alone(layout):
+        return ConfigError(f'{layout.root}: no split "{name}" of {hop}; {said}')
     there = f"there are: {listed(known, most=MAX_LISTED)}" if known else "there is none of that kind"
     return ConfigError(f'{layout.root}: no split "{name}" of {hop}{near}; {there}')
 

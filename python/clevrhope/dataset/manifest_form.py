@@ -94,7 +94,10 @@ MANIFEST = Fields(
         "nonce": MapOf(
             MapOf(
                 Fields(
-                    {"pool": NAME, "questions": COUNT, "images": COUNT, "types": one_of((TOLD, FOUND))},
+                    {
+                        **{"pool": NAME, "questions": COUNT, "images": COUNT},
+                        **{"types": one_of((TOLD, FOUND)), "forms": MapOf(COUNT, keys=NAME)},
+                    },
                 ),
                 keys=NAME,
             ),

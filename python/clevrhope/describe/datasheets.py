@@ -21,7 +21,7 @@ from clevrhope.pages import render_markdown
 from clevrhope.pages.markdown import code
 from clevrhope.runtime.atomic import FileRecord, record, write_whole
 from clevrhope.splits.covr.kinds import COVR_KINDS
-from clevrhope.splits.hops import Hop, parse_hop
+from clevrhope.splits.hops import NONE, Hop, parse_hop
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import parse_pool_name
 
@@ -240,7 +240,11 @@ def folder_datasheet(layout: Layout, manifest: Manifest) -> str:
         measured=measured,
         names=names,
         n_pairs=n_pairs,
-        contents=list(_contents(n_pairs, len(hops) - n_pairs - n_values, n_values)),
+        contents=[
+            *_contents(n_pairs, len(hops) - n_pairs - n_values, n_values),
+            *(["episodes with nonce words"] if manifest.nonce else []),
+        ],
+        episodes=manifest.nonce.get(NONE, {}),
         n_of_one=sum(n for splits in measured["splits"].values() for n in splits.values()),
         n_of_sets=sum(n for splits in measured["covr"].values() for n in splits.values()),
         of_places=[name for name, kind in SPLITS.items() if kind.drawn == "places"],

@@ -247,6 +247,7 @@ FILES: Mapping[str, tuple[str, str]] = {
     "questions in English": ("hops/", "_questions.json"),
     "questions over several images as arrays": ("covr/", ".h5"),
     "questions over several images in English": ("covr/", "_questions.json"),
+    "episodes with nonce words": ("nonce/", ".h5"),
     "scenes": ("scenes/", ".json"),
     "images as PNG": ("images/", ".png"),
     "images as HDF5": ("images/", ".h5"),

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.mentions import mentions
+from clevrhope.dataset.nonce_text import statements_of
+from clevrhope.dataset.question_kinds import ABSENT, NONCE
 from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.steps import StepWriter
 from clevrhope.dataset.vocab import Vocab, read_vocab
@@ -64,6 +66,8 @@ class QuestionView:
         steps: the program with the result of each step; none if published files lack program or scene.
         program: the program's functions in prefix order; "" if published files lack it.
         sentences: the steps of the answer in sentences, as `StepWriter` describes them.
+        words: of an episode, the value that each nonce word stands for.
+        support: of an episode, each statement of its support with the image that it is about.
     """
 
     hop: str
@@ -79,11 +83,13 @@ class QuestionView:
     steps: tuple[TracedStep, ...]
     program: str = ""
     sentences: Sequence[Mapping[str, Any]] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
+    support: tuple[tuple[str, ShownImage], ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The whole view, for `--json`."""
         content = asdict(self)
-        for image in content["images"]:
+        for image in (*content["images"], *(image for _, image in content["support"])):
             image["path"] = None if image["path"] is None else str(image["path"])
         return content
 
@@ -98,6 +104,12 @@ class QuestionView:
             f"Mention   {self.mention}",
             *([f"Group     {self.group}"] if self.group else []),
         ]
+        if self.words:
+            lines.append(f"Words     {', '.join(f'{word}: {value}' for word, value in self.words.items())}")
+            lines += ["", "Support   each statement, and what its image shows"]
+        for number, (statement, image) in enumerate(self.support):
+            shown = f"{', '.join(image.objects)} ({image.path or image.name})"
+            lines.append(f"  {number:>2}  {statement}  {shown}")
         for number, image in enumerate(self.images):
             head = f"Image {number}" if len(self.images) > 1 else "Image"
             lines += ["", f"{head:<9} {image.path or image.name}"]
@@ -164,8 +176,11 @@ def view_question(folder: Path, hop: str, split: str, number: int | None) -> Que
         raster_px = dataset.manifest.raster_px
         writer = StepWriter(vocab, dataset.attributes, lambda index: json.dumps(by_index[index]), raster_px)
         sentences = json.loads(writer.write(programs, np.asarray([indices]))[0])
+    spoken = {"text": texts["question_text"]}
+    if reader.kind is NONCE:
+        spoken = _episode(layout, reader, vocab, number)
     return QuestionView(
-        *(hop, split, number, len(reader), texts["question_text"], texts["answer_text"]),
+        *(hop, split, number, len(reader), spoken.pop("text"), texts["answer_text"]),
         _family(dataset.manifest, vocabulary, reader, number),
         _mention(held_out, programs, vocab, vocabulary, of_sets=of_sets),
         "" if dataset.manifest.source else _group(held_out, split, reader.pool, indices[0]),
@@ -173,7 +188,23 @@ def view_question(folder: Path, hop: str, split: str, number: int | None) -> Que
         tuple(steps),
         texts["program_text"],
         sentences,
+        **spoken,
     )
+
+
+def _episode(layout: Layout, reader: QuestionTable, vocab: Vocab, number: int) -> dict[str, Any]:
+    """An episode's question in its words, what these mean, and its support."""
+    names, rows = vocab.questions(), reader.words[number].tolist()
+    indices = [index for index in reader.support_idxs[number].tolist() if index != ABSENT]
+    wanted = np.unique(np.asarray(indices, dtype=np.int32))
+    scenes = {scene["image_index"]: scene for scene in scenes_of(layout, reader.support_pool, wanted)}
+    images = [_image(layout, reader.support_pool, scenes[index]) for index in indices]
+    statements = statements_of(reader.in_nonce_words(number, reader.statements[number]), vocab)
+    return {
+        "text": reader.sentence(number, reader.tokens(number)[0][0]),
+        "words": {names[word]: value for word, value in zip(rows, reader.value_names, strict=True) if word},
+        "support": tuple(zip(statements, images, strict=True)),
+    }
 
 
 def save_images(folder: Path, view: QuestionView, out: Path) -> list[Path]:

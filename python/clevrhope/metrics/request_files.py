@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.contents import choose, choose_suite
+from clevrhope.dataset.contents import choose, choose_suite, of_episodes_alone
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import find_images
@@ -151,7 +151,8 @@ def write_requests(
         requests = _requests(layout, out, chosen, suite, draw, form, instruction, same, advance)
         n = write_predictions(out, requests, marked_by="answers")
     if not n:
-        raise DatasetError(f"{layout.root}: the folder has no test set")
+        said = of_episodes_alone(layout) or "the folder has no test set"
+        raise DatasetError(f"{layout.root}: {said}")
     return n
 
 

@@ -1,6 +1,7 @@
 """What a build would make and how long it would take on this machine, without writing anything."""
 
 import json
+import math
 import zlib
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -77,6 +78,8 @@ class Plan:
     """Images that lack some wanted annotation."""
     not_asked: dict[str, int]
     """Attribute of one value -> number of question families that would ask about it, and are left out."""
+    episodes: int
+    """Number of episodes with nonce words."""
     no_episodes: list[str]
     """One sentence for each form of episodes with nonce words that the world's values do not allow."""
     bytes: int = 0
@@ -85,6 +88,14 @@ class Plan:
     """Why no image could be rendered."""
     seconds_per_image: float | None = None
     """With its annotations, and all workers busy; None if nothing is to be rendered."""
+
+    def half_width(self, discordant: float) -> float:
+        """The 95% half-width of the episodes' gap in points, if so many are right in one condition alone.
+
+        The standard error is sqrt((b + c) / n^2 - gap^2 / n), with b and c of n episodes right in one alone;
+        here for a gap of 0, where it is largest.
+        """
+        return 100 * 1.96 * math.sqrt(discordant / self.episodes)
 
 
 def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
@@ -134,6 +145,7 @@ def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
         images_to_copy=n_copied,
         images_to_annotate=sum(len(each.missing) for each in to_annotate),
         not_asked=engine.templates.not_asked,
+        episodes=n_episodes,
         no_episodes=nonce.stream.missing if nonce else [],
     )
     with shown.stage("Timing this machine", total=0, unit="measurements") as advance:
@@ -273,6 +285,7 @@ def plan_lines(plan: Plan) -> list[str]:
         renderer=rendering_in_words(rendering_as_json(config.rendering)),
         size=size,
         duration=duration,
+        half_width=plan.half_width,
     )
     return [*lines, "", *sentences]
 

@@ -1,7 +1,7 @@
 """Episodes with nonce words in a folder: their scenes, and a file of questions for each condition."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -420,5 +420,6 @@ def write_nonce(made: NonceEngine, layout: Layout, manifest: Manifest) -> Manife
             writer.append(table.arrays())
         files[layout.relative(path)] = record(path)
         n = len(table)
-        entries[split] = {"pool": SCENES, "questions": n, "images": n, "types": made.types}
+        forms = Counter(each.group.form.name for each in made.episodes)
+        entries[split] = {"pool": SCENES, "questions": n, "images": n, "types": made.types, "forms": forms}
     return replace(manifest.with_files(files), nonce={NONE: entries})

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.contents import find_hop, hops_in, splits_in
+from clevrhope.dataset.contents import find_hop, hops_in, of_episodes_alone, splits_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import SINGLE
 from clevrhope.dataset.vocab import NOT_TRAINED, SPECIAL_TOKENS, Vocab, make_vocab, read_vocab
@@ -167,7 +167,8 @@ def evaluate_zero_shot(
             opened = open_part(layout, hop, Part("", split), here=vocab, of_scenes=store.info.of_scenes)
             sets[hop, split] = Questions(opened.reader, store.pool(opened.reader.pool), where)
     if not sets:
-        raise ConfigError(f"{dataset}: no test sets; build some, such as those of --prelim")
+        said = of_episodes_alone(layout) or "no test sets; build some, such as those of --prelim"
+        raise ConfigError(f"{dataset}: {said}")
     given = {}
     n_questions = sum(map(len, sets.values()))
     with (
