@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, zip_longest
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -142,15 +142,17 @@ class Episodes(AnswerKey):
     def check(self, request: Mapping[str, Any], file: Path) -> None:
         """Raises `PredictionsError` if a request does not ask what the folder's episode asks."""
         split, index = request["split"], request["question_index"]
-        here = "nothing"
+        here: list[str] = []
         if split in self.splits[NONE] and index < len(self.test_set(NONE, split)):
             made = self.question(split, index)
-            here = " ".join([*(text for _, text in made.context), made.text])
-        asked = " ".join([*(each["text"] for each in request.get("context", ())), request["question"]])
-        if asked != here or request.get("asked_of", self.asked_of) != self.asked_of:
+            here = [*(text for _, text in made.context), made.text]
+        said = [*(each["text"] for each in request.get("context", ())), request["question"]]
+        pairs = [*zip_longest(said, here, fillvalue="nothing"), (request.get("asked_of"), self.asked_of)]
+        if differing := [(one, other) for one, other in pairs if one not in (None, other)]:
             raise PredictionsError(
-                f"{file}: {shown(str(request['id']))} says {shown(asked)}, but {self.folder} {shown(here)}, "
-                "so its words may have other meanings; give --dataset the folder that these requests are about"
+                f"{file}: {shown(str(request['id']))} says {shown(differing[0][0])}, but {self.folder} "
+                f"{shown(differing[0][1])}, so its words may have other meanings; give --dataset the folder "
+                "that these requests are about"
             )
 
     def answer(self, request: Mapping[str, Any]) -> str:
