@@ -167,7 +167,8 @@ def own_count(name: str) -> list[tuple[float, float]]:
         rights[episode.group.form.name].append(
             [picked(view, STRATEGIES[name](view)) == episode.answer for view in of_conditions]
         )
-    return [tuple(100 * np.mean(each, axis=0)) for each in rights.values()]
+    shares = (100 * np.mean(each, axis=0) for each in rights.values())
+    return [(float(unseen), float(of_seen)) for unseen, of_seen in shares]
 
 
 @pytest.fixture(scope="module")
@@ -311,7 +312,7 @@ def test_the_mapping_is_in_no_request(folders: Path) -> None:
 
 
 def test_probes_are_about_kinds_that_both_conditions_show(folders: Path) -> None:
-    every = {}
+    every: dict[str, list[int]] = {}
 
     def image_kind(image: int) -> set[str]:
         values = np.unravel_index(image % 96, [len(of) for _, of in TYPES])

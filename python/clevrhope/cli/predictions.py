@@ -160,7 +160,7 @@ def ask(
     if form == "html":
         from clevrhope.metrics.survey import paragraphs, write_survey
 
-        above = () if found is None else paragraphs(found.text)
+        above = [] if found is None else paragraphs(found.text)
         for page in pages:
             path = out.with_stem(f"{out.stem}_{page}") if page else out
             of_page = write_survey(requests, path, instructions=above, page=page)

@@ -104,7 +104,9 @@ class Episodes(AnswerKey):
             statements = table.in_nonce_words(row, statements)
         said = statements_of(statements, self._vocab)
         images = [None] * len(said) if control == "text" else table.support_idxs[row].tolist()
-        context = [] if control == "bare" else [*zip(images, said, strict=False)]
+        context: list[tuple[int | None, str]] = []
+        if control != "bare":
+            context = [*zip(images, said, strict=False)]
         if control == TOLD or (self.types == TOLD and not is_real):
             context = [(None, types_sentence(self._words(row))), *context]
         if control == "words":

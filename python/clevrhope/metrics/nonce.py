@@ -62,7 +62,7 @@ def score_nonce(
             breakdowns={by: tuple(parts[by].values()) for by in breakdowns},
         )
 
-    return scored_by(condition, key, predictions, bootstrap=bootstrap, seed=seed, **{"hops": None, **options})
+    return scored_by(condition, key, predictions, bootstrap=bootstrap, seed=seed, **options)
 
 
 def below_chance(scores: SplitScores) -> list[Part]:

@@ -34,9 +34,6 @@ N_OF_PEOPLE = 10
 PAGES = ("A", "B")
 """The pages for people: what one has in `unseen`, the other has in `seen`."""
 
-_WHAT = "What is this?"
-"""Asked about a support image that has a turn of its own."""
-
 
 @dataclass
 class NonceRequests:
@@ -183,7 +180,7 @@ def messages(request: Mapping[str, Any]) -> Messages:
         if support == LIST:
             sentences.append(f"Image {n}: {each['text']}" if "image" in each else each["text"])
         elif support == TURNS and "image" in each:
-            turns += [("user", [*parts, ("text", _WHAT)]), ("assistant", [("text", each["text"])])]
+            turns += [("user", [*parts, ("text", "What is this?")]), ("assistant", [("text", each["text"])])]
             parts = []
         else:
             parts.append(("text", each["text"]))

@@ -291,7 +291,7 @@ def order_in_turn(tests: Numbers, images: Numbers, *, seed: int) -> npt.NDArray[
     _, firsts, counts = np.unique(tests[order], return_index=True, return_counts=True)
     turns = np.empty(len(tests), dtype=np.int64)
     turns[order] = np.arange(len(tests)) - np.repeat(firsts, counts)
-    return np.lexsort((tests, turns))
+    return np.asarray(np.lexsort((tests, turns)), dtype=np.int64)
 
 
 def image_paths(layout: Layout, pool: str, indices: Ints, out: Path) -> Callable[[int], str]:

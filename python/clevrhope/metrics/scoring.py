@@ -92,10 +92,10 @@ def scored_by(
     key: AnswerKey,
     predictions: Path | str | Sequence[Path | str],
     *,
-    hops: Iterable[str] | None,
+    hops: Iterable[str] | None = None,
     partial: bool = False,
     progress: Progress | None = None,
-    bootstrap: int = DEFAULT_BOOTSTRAP,
+    bootstrap: int,
     seed: int,
 ) -> Results:
     """The scores that `condition` makes of all answers for each model; other arguments as for `score`."""
