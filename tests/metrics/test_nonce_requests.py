@@ -167,7 +167,8 @@ def own_count(name: str) -> list[tuple[float, float]]:
         rights[episode.group.form.name].append(
             [picked(view, STRATEGIES[name](view)) == episode.answer for view in of_conditions]
         )
-    return [tuple(100 * np.mean(each, axis=0)) for each in rights.values()]
+    shares = (100 * np.mean(each, axis=0) for each in rights.values())
+    return [(float(unseen), float(of_seen)) for unseen, of_seen in shares]
 
 
 @pytest.fixture(scope="module")
@@ -311,8 +312,16 @@ def test_the_mapping_is_in_no_request(folders: Path) -> None:
 
 
 def test_probes_are_about_kinds_that_both_conditions_show(folders: Path) -> None:
+    every: dict[str, list[int]] = {}
+
+    def image_kind(image: int) -> set[str]:
+        values = np.unravel_index(image % 96, [len(of) for _, of in TYPES])
+        return {of[number] for (_, of), number in zip(TYPES, values, strict=True)}
+
     for types in ("told", "found"):
         episodes = Episodes(folders / types)
+        tables = [table.support_idxs for table in episodes.conditions.values()]
+        every[types] = np.unique(tables)[1:].tolist() if np.min(tables) < 0 else np.unique(tables).tolist()
         for row in range(N):
             supports = [table.support_idxs[row] for table in episodes.conditions.values()]
             form = episodes.table.forms[episodes.table.question_families[row]]
@@ -320,13 +329,18 @@ def test_probes_are_about_kinds_that_both_conditions_show(folders: Path) -> None
                 both = [episodes.probe(split, row, number) for split in NONCE_SPLITS]
                 if form != "exist_3x2" or number:
                     assert both[0] == both[1]
-                for split, (image, word, answer) in zip(NONCE_SPLITS, both, strict=True):
+                for split, (image, value, answer) in zip(NONCE_SPLITS, both, strict=True):
                     values = np.unravel_index(image % 96, [len(of) for _, of in TYPES])
-                    names = {of[value] for (_, of), value in zip(TYPES, values, strict=True)}
-                    assert (episodes.meanings(row)[word] in names) == (answer == "yes")
+                    names = {of[number] for (_, of), number in zip(TYPES, values, strict=True)}
+                    assert (value in names) == (answer == "yes")
+                    asked_about = episodes.question(f"{split}_words", 4 * row + number).text.split()
+                    word = asked_about[3].rstrip("?")
+                    assert episodes.meanings(row)[word] == value
                     assert word in episodes.question(split, row).text
-                    assert image in episodes._images
-                    assert all(image not in each for each in supports) or len(episodes._images) < 300
+                    same_kind = {*episodes.meanings(row).values()} & names
+                    there = [each for each in every[types] if image_kind(each) >= same_kind]
+                    assert image in there
+                    assert all(image not in each for each in supports) or len(there) <= 2 * 11
 
 
 def test_a_limit_takes_whole_groups_and_less_of_it_is_a_part(folders: Path) -> None:
@@ -378,7 +392,7 @@ def test_a_table_of_vlmevalkit_has_lists_of_images(folders: Path, tmp_path: Path
 
 
 def test_replies_are_put_into_real_words_first() -> None:
-    meanings = {"zovek": "red", "zoveks": "reds", "zov": "blue", "tumab": "cube", "tumabs": "cubes"}
+    meanings = {"zovek": "red", "zov": "blue", "tumab": "cube"}
     assert in_real_words("Zovek TUMABS, not zov tumab.", meanings) == "red cubes, not blue cube."
     assert in_real_words("a zoveky one", meanings) == "a zoveky one"
 
