@@ -132,10 +132,8 @@ class SupportImage:
 class EpisodeView:
     """What a page on an episode shows besides its question."""
 
-    kinds: Sequence[str]
-    """The types A and B."""
-    words: Sequence[Mapping[str, str]]
-    """The words for values of either with what they mean, the question's words first."""
+    words: Mapping[str, Mapping[str, str]]
+    """The types A and B -> their words with what these mean, the question's words first."""
     conditions: Mapping[str, Sequence[SupportImage]]
     types_are_told: bool
     others: Sequence[QuestionLine]
@@ -143,7 +141,7 @@ class EpisodeView:
 
     def plain(self, text: str) -> str:
         """A text in real words."""
-        meanings = {word: value for of in self.words for word, value in of.items()}
+        meanings = {word: value for of in self.words.values() for word, value in of.items()}
         return in_real_words(text, meanings | {plural(word): f"{meanings[word]}s" for word in meanings})
 
 
@@ -334,11 +332,14 @@ class Views:
                 SupportImage(self.image(table.support_pool, index), *cell) for index, *cell in cells
             ]
         return EpisodeView(
-            [types[value][0] for value in asked],
-            [
-                {names[words[each]]: each for each in dict.fromkeys([value, *types[value][1]]) if words[each]}
+            {
+                types[value][0]: {
+                    names[words[each]]: each
+                    for each in dict.fromkeys([value, *types[value][1]])
+                    if words[each]
+                }
                 for value in asked
-            ],
+            },
             conditions,
             unseen.types == TOLD,
             [self.line(place, each) for each in others[:-1]],

@@ -46,8 +46,9 @@ def baseline(
     from clevrhope.metrics.text_tables import table_lines
     from clevrhope.training.request import parse_size
 
+    if kind in (ALL, *STRATEGIES):
+        say("\n".join(table_lines(table_of(play(folder, kind)))))
     if kind == ALL:
-        say("\n".join(table_lines(table_of(play(folder, ALL)))))
         return
     if out is None:
         raise click.UsageError("--out: name the file of predictions to write")
@@ -60,8 +61,7 @@ def baseline(
     say(f"{out}: {n:,} predictions of {kind}")
     with_suite = f" --suite {choices['suite']}" if choices["suite"] else ""
     if kind in STRATEGIES:
-        say("\n".join(table_lines(table_of(play(folder, kind)))))
-        with_suite = " --nonce"
+        with_suite = " --nonce --partial"
     say(f"To score them: clevrhope score {opened.title} {out}{only}{with_suite}")
 
 

@@ -201,36 +201,25 @@ ALL = "strategies"
 """The kind of baseline that has all strategies."""
 
 
-class Given(NamedTuple):
-    """What a strategy answers to an episode in one condition."""
-
-    row: Mapping[str, Any]
-    """A row of predictions, whose answer is drawn from those between which the strategy chooses."""
-    form: str
-    share: float
-    """The share of these that is right."""
+Given = tuple[Mapping[str, Any], str, float]
+"""A row of predictions, its episode's form, and the share of right ones among the answers to draw from."""
 
 
 def play(folder: Path, kind: str) -> Iterator[Given]:
-    """What a strategy, or all, answers to the episodes of a dataset.
-
-    Raises:
-        DatasetError: the dataset has no episodes, or a file is missing or damaged.
-    """
+    """What a strategy, or all, answers to episodes; raises a DatasetError if there are none to be read."""
     key = Episodes(folder)
     for split, table in key.conditions.items():
-        place = {"hop": NONE, "split": split}
-        for k, view in enumerate(views(key, table)):
+        for k, view in views(key, table):
             right, form = table.answer_names[table.answers[k]], table.forms[table.question_families[k]]
             for name in STRATEGIES if kind == ALL else [kind]:
                 own = replace(view, draws=Draws(1, f"{name} {form} {split}", k))
                 answers = STRATEGIES[name].answer(own)
-                row = {**place, "question_index": k, "answer": own.draws.choice(answers), "model": name}
-                yield Given(row, form, (right in answers) / len(answers))
+                row = {"hop": NONE, "split": split, "question_index": k, "answer": own.draws.choice(answers)}
+                yield {**row, "model": name}, form, (right in answers) / len(answers)
 
 
-def views(key: Episodes, table: QuestionTable) -> Iterator[View]:
-    """What is seen of each episode of a condition."""
+def views(key: Episodes, table: QuestionTable) -> Iterator[tuple[int, View]]:
+    """The rows of a condition, but for complex questions, with what is seen of each episode."""
     types, of_form = [*key.attributes.items()], {form.name: form for form in FORMS}
     names = [kind for kind, _ in types]
 
@@ -246,6 +235,8 @@ def views(key: Episodes, table: QuestionTable) -> Iterator[View]:
     shown = objects(table.support_pool, np.setdiff1d(table.support_idxs, [ABSENT]).astype(np.int32))
     for row in range(len(table)):
         form, question = of_form[table.forms[table.question_families[row]]], key.question(table.split, row)
+        if form.asks not in ("exist", "count", "query"):
+            continue
         pair = [table.value_names[number] for number in table.pairs[row].tolist()]
         kinds = [next(k for k, (_, values) in enumerate(types) if value in values) for value in pair]
         support = [shown[index][0] for index in table.support_idxs[row].tolist() if index != ABSENT]
@@ -259,17 +250,10 @@ def views(key: Episodes, table: QuestionTable) -> Iterator[View]:
             values, partner = tuple(types[asked][1]), int(table.partners[row])
             answers = {table.answer_names[table.answers[each]] for each in (row, partner)}
             options = values if partner < 0 else tuple(sorted(answers, key=values.index))
-        yield View(
-            form.asks,
-            options,
-            (kinds[0], kinds[1]),
-            asked,
-            tuple(support),
-            tuple((a, N_A + b) for a, b in zip(*words, strict=True)),
-            scenes[table.images_of(row)[0]],
-            values,
-            Draws(1, form.name, row),
-        )
+        said = tuple((a, N_A + b) for a, b in zip(*words, strict=True))
+        scene, draws = scenes[table.images_of(row)[0]], Draws(1, form.name, row)
+        a, b = kinds
+        yield row, View(form.asks, options, (a, b), asked, tuple(support), said, scene, values, draws)
 
 
 def table_of(given: Iterable[Given]) -> Iterator[Line]:
