@@ -159,8 +159,8 @@ class SplitSource:
     @property
     def support_idxs(self) -> Ints:
         """The scenes of the images of all supports, one after the other."""
-        indices: Ints = self.reader.support_idxs
-        return indices[indices != ABSENT]
+        found: Ints = self.reader.support_idxs[self.reader.support_idxs != ABSENT]
+        return found
 
     @property
     def n_programs(self) -> int:

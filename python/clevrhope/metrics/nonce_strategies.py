@@ -111,7 +111,8 @@ def _both_unbound(view: View) -> Answers:
         [each for each in view.scene if each[kind] == view.meaning(word)]
         for kind, word in zip(view.kinds, (A0, B0), strict=True)
     )
-    return view.answers(of_a + of_b if view.asks == "query" else min(of_a, of_b, key=len))
+    found = of_a + of_b if view.asks == "query" else min(of_a, of_b, key=len)
+    return view.answers(found)
 
 
 def _novel(view: View) -> Answers:
@@ -244,7 +245,8 @@ def views(key: Episodes, table: QuestionTable) -> Iterator[tuple[int, View]]:
         for kind, value in zip(kinds, pair, strict=True):
             asked_first = dict.fromkeys([types[kind][1].index(value), *(each[kind] for each in support)])
             words.append([[*asked_first].index(each[kind]) for each in support])
-        options, values, asked = form.answers, (), None
+        options: Answers = form.answers
+        values, asked = tuple[str, ...](), None
         if form.asks == "query":
             asked = names.index(question.program[0].removeprefix("query_"))
             values, partner = tuple(types[asked][1]), int(table.partners[row])
