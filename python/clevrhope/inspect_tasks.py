@@ -37,8 +37,6 @@ from clevrhope.replies.instructions import Instruction, find_instruction
 from clevrhope.runtime.settings import check_whole
 
 if TYPE_CHECKING:
-    from clevrhope.metrics.answer_key import AnswerKey
-    from clevrhope.metrics.episodes import Episodes
     from clevrhope.metrics.results import Results
     from clevrhope.metrics.results import Row as ResultRow
 
@@ -112,15 +110,10 @@ def nonce(
     instruction: str = "short",
     support: str = "message",
 ) -> Task:
-    """Episodes with nonce words in both conditions, and the gap between these.
+    """Episodes with nonce words in both conditions, and their gap; other arguments are those of `hope`.
 
-    Args:
-        dataset: a folder with episodes.
-        control: how episodes are asked, as for `clevrhope ask --control`; several are separated by commas.
-        limit: maximum number of episodes of each condition, in whole groups, which are drawn.
-        seed: seed for drawing groups; needed with `limit`.
-        instruction: as for `hope`.
-        support: "message" or "turns": where the images are that teach the words.
+    `control` and `support` are those of `clevrhope ask`, several controls with commas. `limit` is the number
+    of episodes of each condition, in whole groups.
     """
     return _task(dataset, (), (), limit, seed, instruction, controls=_names(control), support=support)
 
@@ -153,7 +146,7 @@ def _task(
         chosen = of_episodes or {"hops": _names(hop), "splits": _names(split), "suite": suite}
         rows = _requests(root, limit=limit, seed=seed or 0, **chosen)
         known = (
-            ((_episodes(str(root)).answer(row), "") for row in rows) if of_episodes else _about(root, rows)
+            ((_key(str(root), None).answer(row), "") for row in rows) if of_episodes else _about(root, rows)
         )
         samples = [_sample(row, about, prompt) for row, about in zip(rows, known, strict=True)]
         of_world = Folder.open(root, finished=False).attributes
@@ -195,7 +188,7 @@ def _of_pairs(root: Path, suite: str, made: Sequence[Row], of_splits: Sequence[R
     """
     by_place = {_place(row): row for row in (*made, *of_splits)}
     for hop, split in dict.fromkeys((row["hop"], row["split"]) for row in made):
-        sides = enumerate(_key(root, suite).pairs(hop, suite, split).orig_idxs.tolist())
+        sides = enumerate(_key(str(root), suite).pairs(hop, suite, split).orig_idxs.tolist())
         places = [(hop, split, *((suite, row) if own < 0 else (None, own))) for row, own in sides]
         whole = [pair for pair in zip(places[::2], places[1::2], strict=True) if by_place.keys() >= {*pair}]
         yield from (by_place[place] for place in dict.fromkeys(chain.from_iterable(whole)))
@@ -207,17 +200,12 @@ def _place(row: Row) -> tuple[str, str, str | None, int]:
 
 
 @cache
-def _key(root: Path, suite: str) -> "AnswerKey":
+def _key(root: str, suite: str | None) -> Any:
+    """The `AnswerKey` of a suite, or the `Episodes` of a folder."""
     from clevrhope.metrics.answer_key import AnswerKey
-
-    return AnswerKey.of_suite(root, suite)
-
-
-@cache
-def _episodes(root: str) -> "Episodes":
     from clevrhope.metrics.episodes import Episodes
 
-    return Episodes(root)
+    return AnswerKey.of_suite(Path(root), suite) if suite else Episodes(root)
 
 
 def _names(names: str | Sequence[str]) -> list[str]:
@@ -237,7 +225,7 @@ def _about(root: Path, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
     def known(hop: str, split: str, suite: str | None) -> tuple[list[str], list[str]]:
         vocab = read_vocab(layout.suite_vocab(hop, suite) if suite else layout.vocab_of(split))
         if suite:
-            table = _key(root, suite).pairs(hop, suite, split)
+            table = _key(str(root), suite).pairs(hop, suite, split)
         else:
             table = open_split(layout, hop, split, vocab=vocab)
         names, images = vocab.answers(), drawn_images(table).tolist()
@@ -317,15 +305,15 @@ def pair_scores() -> Metric:
 
         def score(about: Row, predictions: Path) -> "Results":
             suite = about["pairs_of"]
-            key = _key(Path(about["dataset"]), suite)
+            key = _key(about["dataset"], suite)
             return score_suite(key, suite, predictions, seed=0, bootstrap=0)
 
-        for row in _scored(scores, score):
+        for row, fraction in _scored(scores, score):
             reported = ("accuracy", "consistency", "both_right", "rad")
             of_test = row.part.by == CAPABILITY and row.measure in reported
             if of_test or row.part.by in ("", "crossings", "groups"):
                 name = "/".join(filter(None, (row.hop, row.split, row.part.name, row.measure)))
-                found[name] = _fraction(row)
+                found[name] = fraction
         return found
 
     return compute
@@ -345,13 +333,15 @@ def episode_scores() -> Metric:
             return score_nonce(about["dataset"], predictions, seed=0, bootstrap=0, partial=True)
 
         rows = _scored(scores, score)
-        return {"/".join(filter(None, (row.part.name, row.measure))): _fraction(row) for row in rows}
+        return {"/".join(filter(None, (row.part.name, row.measure))): fraction for row, fraction in rows}
 
     return compute
 
 
-def _scored(scores: Sequence[SampleScore], score: Callable[[Row, Path], "Results"]) -> Iterator["ResultRow"]:
-    """The means over epochs that `clevrhope score` gives for replies; none where it cannot score them yet."""
+def _scored(
+    scores: Sequence[SampleScore], score: Callable[[Row, Path], "Results"]
+) -> Iterator[tuple["ResultRow", float]]:
+    """The means over epochs that `clevrhope score` gives, as fractions; none if it cannot score yet."""
     from clevrhope.dataset.vocab import NO_ANSWER
     from clevrhope.metrics.predictions import write_predictions
 
@@ -370,11 +360,9 @@ def _scored(scores: Sequence[SampleScore], score: Callable[[Row, Path], "Results
             results = score(about, path)
         except PredictionsError:  # no pair has both answers yet
             return
-    yield from (row for row in results.rows() if row.is_mean)
-
-
-def _fraction(row: "ResultRow") -> float:
-    return float("nan") if row.value is None else row.value / 100
+    for row in results.rows():
+        if row.is_mean:
+            yield row, float("nan") if row.value is None else row.value / 100
 
 
 @scorer(
@@ -420,11 +408,7 @@ def _correctness(attributes: Attributes) -> Scorer:
 
 @scorer(metrics=[grouped(mean(), "group", all="samples")])
 def unread(attributes: Attributes) -> Scorer:
-    """Whether a reply gives no answer, or several; such a reply counts as wrong.
-
-    Args:
-        attributes: the values of each attribute of the dataset's world.
-    """
+    """Whether a reply gives no answer, or several; such a reply counts as wrong. As for `correct`."""
 
     async def score(state: TaskState, target: Target) -> Score:
         return Score(value=float(_read(state, attributes) is None))
@@ -443,5 +427,5 @@ def _read(state: TaskState, attributes: Attributes) -> str | None:
         _READERS[key] = ReplyReader(about["answers"], attributes)
     texts = [about["question"], state.output.completion]
     if "control" in about:
-        texts = [_episodes(about["dataset"]).in_real_words(about, text) for text in texts]
+        texts = [_key(about["dataset"], None).in_real_words(about, text) for text in texts]
     return _READERS[key].read(*texts, asked=about.get("asked", ()))

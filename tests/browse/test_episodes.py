@@ -4,9 +4,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
-from site_client import SiteClient, links, text_of
+from site_client import SiteClient, links, make_client, text_of
 
 from clevrhope.dataset.loader import load
 from clevrhope.splits.nonce.kinds import NONCE_SPLITS
@@ -73,10 +74,17 @@ def test_lists_show_and_find_nonce_words(client: SiteClient, dataset: Path) -> N
     assert "no image shows the pair" in text_of(client.get(""))
 
 
+@pytest.mark.parametrize("partner", [0, 5, 999])
+def test_a_partner_that_is_none_costs_at_most_its_page(copy: Path, partner: int) -> None:
+    """A chain of partners that does not come back ends, and one that leaves the file is a sentence."""
+    with h5py.File(copy / "nonce" / "unseen.h5", "r+") as file:
+        file["partners"][:] = partner
+    page = make_client(copy).get("question/none/nonce_unseen/3", status=500 if partner == 999 else 200)
+    assert ("episodes that are in both conditions" in page) == (partner == 999)
+
+
 @pytest.mark.parametrize("split", NONCE_SPLITS)
 def test_a_damaged_condition_is_a_sentence(copy: Path, split: str) -> None:
-    from site_client import make_client
-
     (copy / "nonce" / f"{split.removeprefix('nonce_')}.h5").unlink()
     client = make_client(copy)
     assert "nonce" in client.get(

@@ -151,6 +151,7 @@ PAGES = (
     f"question/{HOP}/minimal_ood/1",
     f"pairs/{HOP}/carets/complex_iid",
     f"pair/{HOP}/carets/complex_iid/1",
+    "question/none/nonce_seen/2",
 )
 
 

@@ -32,8 +32,8 @@ from wording import check_words, refused
 
 __all__ = ["cli"]
 
-N = 37
-"""Four turns, and the first row of another group, which has no partner."""
+N = 19
+"""Two turns, and the first row of another group, which has no partner."""
 
 TYPES = ("told", "found")
 
@@ -67,10 +67,11 @@ def renamed(said: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("types", TYPES)
 def test_views_of_files_are_those_of_the_stream(folders: dict[str, Path], types: str) -> None:
     key, (stream, kinds) = Episodes(folders[types]), stream_of(folders[types])
-    seen_in_files = [views(key, key.conditions[split]) for split in NONCE_SPLITS]
-    known = views_of(stream.episodes(0, N), kinds)
-    for (_, of_stream), *of_files in zip(known, *seen_in_files, strict=True):
-        for one, other in zip(of_files, of_stream, strict=True):
+    unseen, seen = (dict(views(key, key.conditions[split])) for split in NONCE_SPLITS)
+    assert unseen.keys() == seen.keys()
+    assert len(unseen) > N // 2
+    for row, (_, of_stream) in enumerate(views_of(stream.episodes(0, N), kinds)):
+        for one, other in zip([unseen[row], seen[row]] if row in seen else (), of_stream, strict=False):
             assert renamed(one.said) == renamed(other.said)
             same = {"said": (), "draws": one.draws}
             assert replace(one, **same, options=()) == replace(other, **same, options=())
@@ -88,7 +89,9 @@ def test_the_table_has_what_strategies_score_on_the_stream(folders: dict[str, Pa
     printed = {line[0]: line[1:] for line in lines[first : first + len(STRATEGIES)]}
     for name, (unseen, seen) in known.items():
         assert printed[name] == (f"{unseen:.1f}", f"{seen:.1f}", f"{unseen - seen:+.1f}"), name
-    assert {line for line in lines if isinstance(line, str)} == {each.name for each in stream.forms}
+    assert {line for line in lines if isinstance(line, str)} == {
+        each.name for each in stream.forms if each.asks in ("exist", "query", "count")
+    }
     assert printed["whole phrases only"] == ("50.0", "100.0", "-50.0")
 
 
@@ -98,8 +101,8 @@ def test_a_strategy_is_a_baseline(folders: dict[str, Path], cli: Cli, tmp_path: 
     check_words(said)
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert rows == [*baseline(folder, "whole_phrases")]
-    assert len(rows) == 2 * N
-    (condition,) = score_nonce(folder, [out], seed=1, bootstrap=0).conditions
+    assert N < len(rows) <= 2 * N
+    (condition,) = score_nonce(folder, [out], seed=1, bootstrap=0, partial=True).conditions
     assert condition.splits["nonce"].mean["seen"].value == 100
     assert "symbolic learner" in cli("baseline", folder, "--kind", "strategies").out
     assert not refusal_writes(cli, folder, tmp_path / "none.jsonl")
@@ -127,15 +130,15 @@ def test_strategies_get_the_same_numbers_from_inspect_as_from_score(
     folder, prompt = folders["told"], find_instruction("short")
     requests, runs, known = tmp_path / "requests.jsonl", [], []
     NonceRequests(folder, controls=["none"], limit=None, seed=1).write(requests)
-    rows = [*read_requests(requests)]
+    views_there = dict(views(Episodes(folder), Episodes(folder).table))
+    rows = [row for row in read_requests(requests) if row["question_index"] in views_there]
     for name in STRATEGIES:
         given = {(each["split"], each["question_index"]): each["answer"] for each in baseline(folder, name)}
         texts = [reply_to(row["question"], given[row["split"], row["question_index"]]) for row in rows]
         replies = [{"id": row["id"], "reply": text} for row, text in zip(rows, texts, strict=True)]
         out = tmp_path / f"{name}.jsonl"
-        counted = write_answers(
-            write_lines(tmp_path / f"{name}.replies", replies), requests, out, folder=folder
-        )
+        path = write_lines(tmp_path / f"{name}.replies", replies)
+        counted = write_answers(path, requests, out, folder=folder, partial=True)
         assert not counted.unreadable
         known.append(by_score(folder, out))
         assert known[-1] == pytest.approx(own_count(folder, name), abs=1e-12)
@@ -156,8 +159,8 @@ def test_strategies_get_the_same_numbers_from_inspect_as_from_score(
     for of_score, of_inspect in zip(known, json.loads(run.stdout.splitlines()[-1]), strict=True):
         found = of_inspect["episodes"]
         assert {name: found[name] for name in of_score} == pytest.approx(of_score, abs=1e-12)
-        assert of_inspect["unread"] == {**{f"none/{split}": 0 for split in NONCE_SPLITS}, "all": 0}
-    gaps = Counter(round(each["gap"], 1) for each in known)
+        assert found["exist_3x3/unread_unseen"] == found["query_3x3/unread_seen"] == 0
+    gaps = Counter(round(each["exist_3x3/gap"], 1) for each in known)
     assert gaps[0.0] > 5
     assert min(gaps) < -0.4
 
@@ -173,14 +176,14 @@ def reply_to(question: str, answer: str) -> str:
 
 
 def by_score(folder: Path, predictions: Path) -> dict[str, float]:
-    """The scores of all and of each form, as fractions, by the names that Inspect's metrics have."""
-    (condition,) = score_nonce(folder, [predictions], seed=1, bootstrap=0).conditions
-    return {
-        "/".join(filter(None, (part.name, name))): scored.mean[name].value / 100
-        for part, scored in condition.splits["nonce"].parts.items()
-        if part.by in ("", "form")
-        for name in ("unseen", "seen", "gap")
-    }
+    """The scores of each form, as fractions, by the names that Inspect's metrics have."""
+    (condition,) = score_nonce(folder, [predictions], seed=1, bootstrap=0, partial=True).conditions
+    found = {}
+    for part, scored in condition.splits["nonce"].parts.items():
+        values = {name: scored.mean[name].value for name in ("unseen", "seen", "gap")}
+        if part.by == "form":
+            found |= {f"{part.name}/{k}": value / 100 for k, value in values.items() if value is not None}
+    return found
 
 
 def own_count(folder: Path, name: str) -> dict[str, float]:
@@ -190,11 +193,9 @@ def own_count(folder: Path, name: str) -> dict[str, float]:
     for row, form, _ in play(folder, name):
         table = key.conditions[row["split"]]
         right = row["answer"] == table.answer_names[table.answers[row["question_index"]]]
-        for part in ("", f"{form}/"):
-            of_part = rights.setdefault(part, {split: [] for split in NONCE_SPLITS})
-            of_part[row["split"]].append(right)
+        rights.setdefault(form, {split: [] for split in NONCE_SPLITS})[row["split"]].append(right)
     found = {}
-    for part, of in rights.items():
+    for form, of in rights.items():
         unseen, seen = (sum(each) / len(each) for each in of.values())
-        found |= {f"{part}unseen": unseen, f"{part}seen": seen, f"{part}gap": unseen - seen}
+        found |= {f"{form}/unseen": unseen, f"{form}/seen": seen, f"{form}/gap": unseen - seen}
     return found

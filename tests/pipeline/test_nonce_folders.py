@@ -201,7 +201,7 @@ def test_the_command_line(cli: Cli) -> None:
     assert "--nonce: parts have" in cli("build", *arguments, "--shard", "1/2", "--out", "c", code=2).err
     assert (
         "no place for the supports"
-        in cli("export", "a", "--format", "parquet", "--splits", "nonce_seen", "--out", "d", code=2).err
+        in cli("export", "a", "--format", "coco", "--splits", "nonce_seen", "--out", "d", code=2).err
     )
     assert "add --nonce" in cli("build", "--hop", "none", "--nonce-types", "found", "--out", "c", code=2).err
 

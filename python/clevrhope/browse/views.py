@@ -133,10 +133,8 @@ class SupportImage:
 class EpisodeView:
     """What a page on an episode shows besides its question."""
 
-    kinds: Sequence[str]
-    """The types A and B."""
-    words: Sequence[Mapping[str, str]]
-    """The words for values of either with what they mean, the question's words first."""
+    words: Mapping[str, Mapping[str, str]]
+    """The types A and B -> their words with what these mean, the question's words first."""
     conditions: Mapping[str, Sequence[SupportImage]]
     types_are_told: bool
     others: Sequence[QuestionLine]
@@ -144,7 +142,7 @@ class EpisodeView:
 
     def plain(self, text: str) -> str:
         """A text in real words."""
-        meanings = {word: value for of in self.words for word, value in of.items()}
+        meanings = {word: value for of in self.words.values() for word, value in of.items()}
         return in_real_words(text, meanings | {plural(word): f"{meanings[word]}s" for word in meanings})
 
 
@@ -310,36 +308,33 @@ class Views:
 
     def episode(self, place: SplitKey, row: int) -> EpisodeView:
         """An episode in both conditions; raises DatasetError if either cannot be read."""
-        tables = [self._folder.reader(SplitKey(place.hop, split)) for split in NONCE_SPLITS]
-        unseen, vocab = tables[0]
-        names, words = (
-            vocab.questions(),
-            dict(zip(unseen.value_names, unseen.words[row].tolist(), strict=True)),
-        )
-        types = {value: (kind, of) for kind, of in self._folder.attributes.items() for value in of}
-        asked = [unseen.value_names[number] for number in unseen.pairs[row].tolist()]
-        others = [int(unseen.partners[row])]
-        while others[-1] not in (row, ABSENT):
-            others.append(int(unseen.partners[others[-1]]))
-        swapped = (unseen.support_idxs[row] != tables[1][0].support_idxs[row]).tolist()
-        conditions = {}
-        for table, _ in tables:
-            said = statements_of(table.in_nonce_words(row, table.statements[row]), vocab)
-            cells = zip(table.support_idxs[row].tolist(), said, swapped, strict=False)
-            conditions[nonce_file(table.split)] = [
-                SupportImage(self.image(table.hop, table.support_pool, index), *cell)
-                for index, *cell in cells
-            ]
-        return EpisodeView(
-            [types[value][0] for value in asked],
-            [
-                {names[words[each]]: each for each in dict.fromkeys([value, *types[value][1]]) if words[each]}
-                for value in asked
-            ],
-            conditions,
-            unseen.types == TOLD,
-            [self.line(place, each) for each in others[:-1]],
-        )
+        with reading(self._folder.questions_path(place), "episodes that are in both conditions"):
+            tables = [self._folder.reader(SplitKey(place.hop, split)) for split in NONCE_SPLITS]
+            unseen, vocab = tables[0]
+            names, numbers = vocab.questions(), zip(unseen.value_names, unseen.words[row], strict=True)
+            words = {value: names[number] for value, number in numbers if number}
+            types = {value: (kind, of) for kind, of in self._folder.attributes.items() for value in of}
+            asked = [unseen.value_names[number] for number in unseen.pairs[row].tolist()]
+            others, partner = [], int(unseen.partners[row])
+            while partner not in (row, ABSENT, *others):
+                others.append(partner)
+                partner = int(unseen.partners[partner])
+            swapped = (unseen.support_idxs[row] != tables[1][0].support_idxs[row]).tolist()
+            conditions = {}
+            for table, _ in tables:
+                said = statements_of(table.in_nonce_words(row, table.statements[row]), vocab)
+                cells = zip(table.support_idxs[row].tolist(), said, swapped, strict=False)
+                conditions[nonce_file(table.split)] = [
+                    SupportImage(self.image(table.hop, table.support_pool, index), *cell)
+                    for index, *cell in cells
+                ]
+            of_types = {}
+            for value in asked:
+                kind, values = types[value]
+                in_order = dict.fromkeys([value, *values])
+                of_types[kind] = {words[each]: each for each in in_order if each in words}
+            lines = [self.line(place, each) for each in others]
+            return EpisodeView(of_types, conditions, unseen.types == TOLD, lines)
 
     def pairs_of(self, place: SplitKey, row: int) -> list[PairLine]:
         """The pairs of all suites in which a question of a split is the original or the partner.

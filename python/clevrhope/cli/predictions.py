@@ -59,8 +59,8 @@ def baseline(
     from clevrhope.metrics.text_tables import table_lines
     from clevrhope.training.request import parse_size
 
+    table = [*table_of(play(folder, kind))] if kind in (ALL, *STRATEGIES) else []
     if kind == ALL:
-        table = [*table_of(play(folder, ALL))]
         show_result({"as_json": as_json}, {"table": table}, table_lines(table))
         return
     if out is None:
@@ -75,9 +75,8 @@ def baseline(
     score += ["--suite", choices["suite"]] if choices["suite"] else []
     lines, result = [f"{out}: {n:,} predictions of {kind}"], {"predictions": str(out), "model": kind, "n": n}
     if kind in STRATEGIES:
-        table = [*table_of(play(folder, kind))]
-        lines, result = [*lines, *table_lines(table)], {**result, "table": table}
-        score.append("--nonce")
+        score += ["--nonce", "--partial"]
+        lines, result = [*table_lines(table), *lines], {**result, "table": table}
     then = command_line(*score)
     show_result({"as_json": as_json}, {**result, "next": then}, [*lines, f"To score them: {then}"])
 

@@ -22,7 +22,7 @@ from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.nonce_text import meanings_of, statements_of
 from clevrhope.dataset.passes_h5 import PassesFile
-from clevrhope.dataset.question_kinds import ABSENT, IMAGE, MARKS, NONCE, OF_EPISODES, Field, QuestionKind
+from clevrhope.dataset.question_kinds import ABSENT, MARKS, NONCE, OF_EPISODES, Field, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.steps import StepWriter
@@ -107,8 +107,7 @@ class SplitSource:
         """What is said of a question and its pair, followed by columns of its file as they are."""
         said, columns = (*self.kind.fields, *self.kind.pair_fields), self.kind.columns
         if self.kind is NONCE:  # numbers of its columns would tell what words mean
-            images = [each for each in OF_EPISODES if each.kind == IMAGE]
-            return (*said, *(each for each in OF_EPISODES if self.support or each not in images))
+            return (*said, *OF_EPISODES)
         names = {field.name for field in said}
         raw = (
             Field(name, own, columns[own].holds, columns[own].dtype, several=bool(columns[own].row))
@@ -160,8 +159,8 @@ class SplitSource:
     @property
     def support_idxs(self) -> Ints:
         """The scenes of the images of all supports, one after the other."""
-        indices: Ints = self.reader.support_idxs
-        return indices[indices != ABSENT]
+        found: Ints = self.reader.support_idxs[self.reader.support_idxs != ABSENT]
+        return found
 
     @property
     def n_programs(self) -> int:

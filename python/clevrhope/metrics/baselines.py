@@ -59,7 +59,7 @@ def baseline(
     if kind in STRATEGIES:
         if hops or suite or size:
             raise ConfigError(f"--kind: {kind} answers episodes; leave out --hop, --suite and --size")
-        return (each.row for each in play(layout.root, kind))
+        return (row for row, _, _ in play(layout.root, kind))
     if suite is not None:
         chosen = choose_suite(layout, suite, hops)
     else:

@@ -151,9 +151,8 @@ def _both_unbound(view: View) -> Answers:
         [each for each in view.scene if each[kind] == view.meaning(word)]
         for kind, word in zip(view.kinds, (A0, B0), strict=True)
     )
-    if view.asks == "query":
-        return view.answers(of_a + of_b)
-    return view.answers(of_a if len(of_a) <= len(of_b) else of_b)
+    found = of_a + of_b if view.asks == "query" else min(of_a, of_b, key=len)
+    return view.answers(found)
 
 
 def _novel(view: View) -> Answers:
@@ -245,36 +244,25 @@ ALL = "strategies"
 """The kind of baseline that has all strategies."""
 
 
-class Given(NamedTuple):
-    """What a strategy answers to an episode in one condition."""
-
-    row: Mapping[str, Any]
-    """A row of predictions, whose answer is drawn from those between which the strategy chooses."""
-    form: str
-    share: float
-    """The share of these that is right."""
+Given = tuple[Mapping[str, Any], str, float]
+"""A row of predictions, its episode's form, and the share of right ones among the answers to draw from."""
 
 
 def play(folder: Path, kind: str) -> Iterator[Given]:
-    """What a strategy, or all, answers to the episodes of a dataset.
-
-    Raises:
-        DatasetError: the dataset has no episodes, or a file is missing or damaged.
-    """
+    """What a strategy, or all, answers to episodes; raises a DatasetError if there are none to be read."""
     key = Episodes(folder)
     for split, table in key.conditions.items():
-        place = {"hop": NONE, "split": split}
-        for k, view in enumerate(views(key, table)):
+        for k, view in views(key, table):
             right, form = table.answer_names[table.answers[k]], table.forms[table.question_families[k]]
             for name in STRATEGIES if kind == ALL else [kind]:
                 own = replace(view, draws=Draws(1, f"{name} {form} {split}", k))
                 answers = STRATEGIES[name].answer(own)
-                row = {**place, "question_index": k, "answer": own.draws.choice(answers), "model": name}
-                yield Given(row, form, (right in answers) / len(answers))
+                row = {"hop": NONE, "split": split, "question_index": k, "answer": own.draws.choice(answers)}
+                yield {**row, "model": name}, form, (right in answers) / len(answers)
 
 
-def views(key: Episodes, table: QuestionTable) -> Iterator[View]:
-    """What is seen of each episode of a condition."""
+def views(key: Episodes, table: QuestionTable) -> Iterator[tuple[int, View]]:
+    """The rows of a condition with what is seen of each episode."""
     types, of_form = [*key.attributes.items()], {form.name: form for form in FORMS}
     names, vocabulary = [kind for kind, _ in types], vocabulary_with(key.attributes)
 
@@ -296,28 +284,23 @@ def views(key: Episodes, table: QuestionTable) -> Iterator[View]:
         for kind, value in zip(kinds, pair, strict=True):
             asked_first = dict.fromkeys([types[kind][1].index(value), *(each[kind] for each in support)])
             words.append([[*asked_first].index(each[kind]) for each in support])
-        scene, options, asked, of_complex = scenes[table.images_of(row)[0]], form.answers, None, None
-        of_asked: tuple[str, ...] = ()
+        scene, draws = scenes[table.images_of(row)[0]], Draws(1, form.name, row)
+        options: Answers = form.answers
+        values, asked, of_complex = tuple[str, ...](), None, None
         if form.asks == "query":
             asked = names.index(question.program[0].removeprefix("query_"))
-            of_asked, partner = tuple(types[asked][1]), int(table.partners[row])
+            values, partner = tuple(types[asked][1]), int(table.partners[row])
             answers = {table.answer_names[table.answers[each]] for each in (row, partner)}
-            options = of_asked if partner < 0 else tuple(sorted(answers, key=of_asked.index))
+            options = values if partner < 0 else tuple(sorted(answers, key=values.index))
         elif form.asks == COMPLEX:
             named = [(types[kind][0], types[kind][1], value) for kind, value in zip(kinds, pair, strict=True)]
             known = Scene(scene, vocabulary=vocabulary)
             of_complex = complex_question(question.program, named, known, options)
-        yield View(
-            form.asks,
-            options,
-            (kinds[0], kinds[1]),
-            asked,
-            tuple(support),
-            tuple((a, N_A + b) for a, b in zip(*words, strict=True)),
-            objects(scene),
-            of_asked,
-            Draws(1, form.name, row),
-            of_complex,
+        said = tuple((a, N_A + b) for a, b in zip(*words, strict=True))
+        (a, b), seen = kinds, objects(scene)
+        yield (
+            row,
+            View(form.asks, options, (a, b), asked, tuple(support), said, seen, values, draws, of_complex),
         )
 
 
