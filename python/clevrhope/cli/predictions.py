@@ -61,11 +61,11 @@ def baseline(
         out, run(folder, kind, size=n_train, progress=shown_progress({"quiet": quiet}), **choices)
     )
     opened = Folder.open(folder, finished=False)
-    options = [word for hop in choices["hops"] for word in ("--hop", find_hop(opened.layout, hop))]
-    options += ["--suite", choices["suite"]] if choices["suite"] else []
-    score = command_line("score", opened.title, out, *options)
-    lines = [f"{out}: {n:,} predictions of {kind}", f"To score them: {score}"]
-    result = {"predictions": str(out), "model": kind, "n": n, "next": score}
+    chosen = [word for hop in choices["hops"] for word in ("--hop", find_hop(opened.layout, hop))]
+    chosen += ["--suite", choices["suite"]] if choices["suite"] else []
+    then = command_line("score", opened.title, out, *chosen)
+    lines = [f"{out}: {n:,} predictions of {kind}", f"To score them: {then}"]
+    result = {"predictions": str(out), "model": kind, "n": n, "next": then}
     show_result({"as_json": as_json}, result, lines)
 
 
@@ -159,7 +159,8 @@ def ask(
     if seed is None and choices["limit"] is not None:
         say(f"Seed {drawn} was drawn; to reproduce: {repeated({'--seed': drawn})}", err=True)
     said, replies, predictions = f"{n:,} requests", ["REPLIES.jsonl"], "predictions.jsonl"
-    files, lines = {requests: None, out: None}, []
+    files = dict.fromkeys([requests, out])
+    lines: list[str] = []
     if form == "html":
         from clevrhope.metrics.survey import INSTRUCTIONS, paragraphs, write_survey
 
@@ -450,6 +451,6 @@ def report(
     lines = [f"{made.html}: {n} of predictions, {n_figures}"]
     lines += [made.without] if made.without else []
     lines.append(f"As Markdown: {made.markdown}; as numbers: {made.csv}")
-    result = {name: str(getattr(made, name)) for name in ("html", "markdown", "csv")}
+    result: dict[str, Any] = {name: str(getattr(made, name)) for name in ("html", "markdown", "csv")}
     result |= {"figures": list(map(str, made.figures)), "sets": made.n_results, "left_out": [*made.skipped]}
     show_result({"as_json": as_json, "quiet": quiet}, result, lines)
