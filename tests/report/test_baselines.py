@@ -178,7 +178,8 @@ def test_a_limit_draws_images_with_a_seed(cli: Cli, make: Make, tmp_path: Path) 
     told = cli(*ask, "--limit", "8").err
     by_chance = rows_of_file(out)
     seed = str(by_chance[0]["seed"])
-    assert f"Seed {seed} was drawn; to reproduce: --seed {seed}" in told
+    assert f"Seed {seed} was drawn; to reproduce: clevrhope ask " in told
+    assert told.endswith(f" --limit 8 --seed {seed}\n")
     assert by_chance == drawn("--limit", "8", "--seed", seed)
     assert "--seed needs --limit or --half-width, which draw images" in cli(*ask, "--seed", "1", code=2).err
 

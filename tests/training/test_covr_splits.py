@@ -247,7 +247,9 @@ def test_the_command_says_what_is_held_out(
     command = f"train question_only {folder} {options}".split()
     assert "was drawn" not in cli(*command, "--covr-split", "tpl-cout", code=2).err, "before the checks"
     shown = cli(*command, "--covr-split", "tpl-count", "--out", "drawn").err
-    assert re.search(r"Seed \d+ was drawn; to resume later: --seed \d+ --out drawn", shown)
+    assert re.search(
+        r"Seed \d+ was drawn; to resume later: clevrhope train .* --out drawn.* --seed \d+", shown
+    )
     assert "have tpl-count; " in shown
     cli(*command, "--seed", 4, "--covr-split", "tpl-count", "--shots", 4)
     out = tmp_path / "runs/question_only-none-covr_train-without-tpl-count-4-2000-4"

@@ -73,7 +73,8 @@ def baseline(
     score = ["score", opened.title, out]
     score += [word for hop in choices["hops"] for word in ("--hop", find_hop(opened.layout, hop))]
     score += ["--suite", choices["suite"]] if choices["suite"] else []
-    lines, result = [f"{out}: {n:,} predictions of {kind}"], {"predictions": str(out), "model": kind, "n": n}
+    lines = [f"{out}: {n:,} predictions of {kind}"]
+    result: dict[str, Any] = {"predictions": str(out), "model": kind, "n": n}
     if kind in STRATEGIES:
         score += ["--nonce", "--partial"]
         lines, result = [*table_lines(table), *lines], {**result, "table": table}
@@ -188,7 +189,8 @@ def ask(
     if seed is None and choices["limit"] is not None:
         say(f"Seed {drawn} was drawn; to reproduce: {repeated({'--seed': drawn})}", err=True)
     said, replies, predictions = f"{n:,} requests", ["REPLIES.jsonl"], "predictions.jsonl"
-    files, lines = {requests: None, out: None}, []
+    files = [requests]
+    lines: list[str] = []
     if form == "html":
         from clevrhope.metrics.survey import paragraphs, write_survey
 
@@ -196,7 +198,7 @@ def ask(
         for page in pages:
             path = out.with_stem(f"{out.stem}_{page}") if page else out
             of_page = write_survey(requests, path, instructions=above, page=page)
-            files[path] = None
+            files.append(path)
             lines.append(f"{path}: a page with {of_page:,} questions; people open it and save a file each.")
         lines.append("Give nobody both pages. Then run" if nonce else "Then run")
         replies, predictions = ["FILES..."], "people.jsonl"
@@ -204,13 +206,14 @@ def ask(
         from clevrhope.metrics.harness_files import write_table
 
         write_table(requests, out, jpeg=jpeg)
+        files.append(out)
         lines.append(f"{out}: {said}; answer them with VLMEvalKit and PRED_FORMAT=tsv, then run")
         replies = ["RESULTS.tsv"]
     elif model is not None:
         from clevrhope.metrics.harness_files import write_batch
 
         batch = write_batch(requests, model=model, max_tokens=max_tokens or 1024, jpeg=jpeg)
-        files |= dict.fromkeys(batch)
+        files += batch
         lines += [f"{path}: a file for a batch" for path in batch]
         lines.append(f"{requests}: {said}; send what is above, save the results, then run")
         replies = ["RESULTS.jsonl..."]
@@ -500,6 +503,6 @@ def report(
     lines = [f"{made.html}: {n} of predictions, {n_figures}"]
     lines += [made.without] if made.without else []
     lines.append(f"As Markdown: {made.markdown}; as numbers: {made.csv}")
-    result = {name: str(getattr(made, name)) for name in ("html", "markdown", "csv")}
+    result: dict[str, Any] = {name: str(getattr(made, name)) for name in ("html", "markdown", "csv")}
     result |= {"figures": list(map(str, made.figures)), "sets": made.n_results, "left_out": [*made.skipped]}
     show_result({"as_json": as_json, "quiet": quiet}, result, lines)
