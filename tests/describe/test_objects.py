@@ -14,7 +14,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.dataset.folder import Folder
 from clevrhope.describe.measure import SceneCounts, read_scene_counts
 from clevrhope.errors import ConfigError
-from clevrhope.scenes.descriptions import ObjectPart, parse_description, shows
+from clevrhope.scenes.descriptions import MANY, ObjectPart, parse_description, shows
 from wording import check_words, refused
 
 WORLD = {
@@ -42,7 +42,7 @@ def counts(demo: Path) -> SceneCounts:
 
 
 def part(least: int, most: int | None, **values: str) -> ObjectPart:
-    return ObjectPart(frozenset(values.items()), least, most)
+    return ObjectPart(frozenset(values.items()), least, MANY if most is None else most)
 
 
 @pytest.mark.parametrize(

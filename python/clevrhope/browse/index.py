@@ -36,9 +36,8 @@ lower numbers."""
 INDEXES_KEPT = 4
 """Number of sub-datasets whose indexes stay in memory, at 60 MB each at the paper's size."""
 
-UNKNOWN, ABSENT = -1, -2
-"""Stand for what is missing: `UNKNOWN` for a scene, its number of objects, and a mention where nothing is
-held out; `ABSENT` for an image that a set of fewer images does not have."""
+UNKNOWN = -1
+"""Stands for a missing scene and its number of objects, and for the mention if nothing is held out."""
 
 Rows = npt.NDArray[np.int64]
 
@@ -88,7 +87,7 @@ class IndexedSplit:
 
     def showing(self, description: Sequence[ObjectPart]) -> npt.NDArray[np.bool_]:
         """(N,) whether an image of each question shows what is described."""
-        if self.counts is None or not len(self.counts.indices):
+        if self.counts is None:
             return np.zeros(self.n, bool)
         found = self.counts.shows(description)[self.scenes] & (self.scenes >= 0)
         return found.any(axis=1)
@@ -223,9 +222,8 @@ class _Reader:
         for family, row in zip(*np.unique(families, return_index=True), strict=True):
             if int(family) not in self.index.sentences:
                 self.index.sentences[int(family)] = reader.sentence(int(row), tokens[:, row])
-        counts, scenes = self._scenes(reader)
-        columns = (np.full_like(families, number), families, reader.answers, mentioned)
-        columns = (*columns, self._objects(counts, scenes))
+        counts, scenes, objects = self._scenes(reader)
+        columns = (np.full_like(families, number), families, reader.answers, mentioned, objects)
         words: dict[str, list[int]] = {}
         for token, text in enumerate(vocab.questions()):
             for word in _words(text) if not text.startswith("<") else ():
@@ -260,22 +258,18 @@ class _Reader:
             advance(part.stop - begin)
         return tokens, mentioned
 
-    def _scenes(self, reader: QuestionTable) -> tuple[SceneCounts | None, npt.NDArray[np.int32]]:
-        """The content of a split's scenes, and (N, k) their rows; `ABSENT` where a set has no image."""
+    def _scenes(
+        self, reader: QuestionTable
+    ) -> tuple[SceneCounts | None, npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """The content of a split's scenes, (N, k) their rows, and (N,) the objects in all images of each."""
         counts, images = self._scene_counts(reader.pool), reader.image_idxs.reshape(len(reader), -1)
         if counts is None or not len(counts.indices):
-            return counts, np.full_like(images, UNKNOWN, np.int32)
+            return None, np.full_like(images, UNKNOWN, np.int32), np.full(len(images), UNKNOWN, np.int64)
         rows = np.minimum(counts.rows(images), len(counts.indices) - 1)
-        found = np.where(counts.indices[rows] == images, rows, UNKNOWN)
-        return counts, np.where(images < 0, ABSENT, found).astype(np.int32)
-
-    @staticmethod
-    def _objects(counts: SceneCounts | None, scenes: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        """(N,) the number of objects in the image, or in all images of a set."""
-        if counts is None or not len(counts.indices):
-            return np.full(len(scenes), UNKNOWN, np.int32)
-        n = np.where(scenes >= 0, counts.n_objects[scenes], 0).sum(axis=1)
-        return np.where((scenes == UNKNOWN).any(axis=1), UNKNOWN, n).astype(np.int32)
+        known = counts.indices[rows] == images
+        n = np.where(known, counts.n_objects[rows], 0).sum(axis=1)
+        objects = np.where((known | (images < 0)).all(axis=1), n, UNKNOWN)
+        return counts, np.where(known, rows, UNKNOWN).astype(np.int32), objects.astype(np.int64)
 
     def _scene_counts(self, pool: str) -> SceneCounts | None:
         if pool not in self._counts:

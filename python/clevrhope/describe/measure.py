@@ -66,7 +66,7 @@ class SceneCounts:
             fits = np.array([part.values <= {*look} for look in self.combinations], dtype=bool)
             n_before = np.concatenate([[0], np.cumsum(fits[self.looks])])
             n = n_before[self.starts[1:]] - n_before[self.starts[:-1]]
-            found &= (part.least <= n) & (n <= (n if part.most is None else part.most))
+            found &= (part.least <= n) & (n <= part.most)
         return found
 
     def in_images(

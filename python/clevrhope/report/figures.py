@@ -55,9 +55,6 @@ _FEWEST_POINTS = 2
 _LETTERS_A_LINE = 54
 """Most letters of a line, which a telephone shows in a size that can be read."""
 
-_HANDLE_LETTERS = 6
-"""Width of a legend's line or marker and the gap after it, in letters."""
-
 _LEAST_SPAN = 10.0
 """Fewest points that an axis of gaps spans, so that no difference looks larger than it is."""
 
@@ -282,7 +279,7 @@ def legend(drawn: Drawn, looks: Mapping[str, Look]) -> None:
     handles = [
         Line2D([], [], label=label, **look) for label, look in zip(labels, looks.values(), strict=True)
     ]
-    n_columns = max(1, _LETTERS_A_LINE // (max(map(len, labels), default=0) + _HANDLE_LETTERS))
+    n_columns = max(1, _LETTERS_A_LINE // (max(map(len, labels), default=0) + 6))  # of the marker
     drawn.legend(handles=handles, loc="outside lower left", ncols=n_columns)
 
 

@@ -18,16 +18,17 @@ from clevrhope.runtime.settings import suggestion
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBER = rf"(?P<n>\d{{1,6}}|{'|'.join(_NUMBERS)})"
 
-_AMOUNTS = {
-    rf"{_NUMBER} or more": (0, None),
-    rf"at least {_NUMBER}": (0, None),
-    rf"{_NUMBER} or (?:fewer|less)": (None, 0),
-    rf"at most {_NUMBER}": (None, 0),
-    rf"more than {_NUMBER}": (1, None),
-    rf"(?:fewer|less) than {_NUMBER}": (None, -1),
+MANY = 1_000_000
+"""More objects than any image has."""
+
+_AMOUNTS: Mapping[str, tuple[int, int]] = {
+    rf"{_NUMBER} or more|at least {_NUMBER}".replace("<n>", "<m>", 1): (0, MANY),
+    rf"{_NUMBER} or (?:fewer|less)|at most {_NUMBER}".replace("<n>", "<m>", 1): (-MANY, 0),
+    rf"more than {_NUMBER}": (1, MANY),
+    rf"(?:fewer|less) than {_NUMBER}": (-MANY, -1),
     rf"(?:exactly )?{_NUMBER}": (0, 0),
 }
-"""What an amount looks like -> what is added to its number for the least and the most; None for no bound."""
+"""What an amount looks like -> what is added to its number for the least and the most."""
 
 _NO, _SOME = re.compile(r"no\b"), re.compile(r"(?:an?|the|some|any)\b")
 
@@ -39,11 +40,7 @@ class ObjectPart:
     values: frozenset[tuple[str, str]]
     """Attribute and value, such as ("shape", "cube"); empty for any object."""
     least: int = 1
-    most: int | None = None
-
-    def fits(self, n: int) -> bool:
-        """Whether this is a number of objects that the part allows."""
-        return self.least <= n and (self.most is None or n <= self.most)
+    most: int = MANY
 
 
 def parse_description(text: str, attributes: Mapping[str, Sequence[str]]) -> tuple[ObjectPart, ...]:
@@ -63,12 +60,11 @@ def parse_description(text: str, attributes: Mapping[str, Sequence[str]]) -> tup
 
 def shows(description: Iterable[ObjectPart], scene: Mapping[str, Any]) -> bool:
     """Whether a scene in CLEVR's form shows what all parts of a description say."""
-    return all(
-        part.fits(
-            sum(all(item.get(kind) == value for kind, value in part.values) for item in scene["objects"])
-        )
-        for part in description
-    )
+    for part in description:
+        n = sum(all(item.get(kind) == value for kind, value in part.values) for item in scene["objects"])
+        if not part.least <= n <= part.most:
+            return False
+    return True
 
 
 def _words(attributes: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, str] | None]:
@@ -102,17 +98,16 @@ def _part(part: str, text: str, words: Mapping[str, tuple[str, str] | None]) -> 
                 raise ConfigError(f'"{text}": an object has one {kind}, not {word_of[kind]} and {found[0]}')
             word_of[kind] = found[0]
         rest = rest[found.end() :].strip()
-    return ObjectPart(frozenset(values.items()), least, most)
+    return ObjectPart(frozenset(values.items()), max(least, 0), min(most, MANY))
 
 
-def _amount(part: str) -> tuple[int, int | None, str]:
+def _amount(part: str) -> tuple[int, int, str]:
     """The least and the most objects of a part, and what is left of its text."""
     if found := _NO.match(part):
         return 0, 0, part[found.end() :].strip()
     for pattern, (to_least, to_most) in _AMOUNTS.items():
         if found := re.match(rf"(?:{pattern})(?=\s|$)", part):
-            given = found["n"]
+            given = next(filter(None, found.groups()))
             n = _NUMBERS.index(given) if given in _NUMBERS else int(given)
-            least = 0 if to_least is None else n + to_least
-            return least, None if to_most is None else n + to_most, part[found.end() :].strip()
-    return 1, None, _SOME.sub("", part, count=1).strip() if _SOME.match(part) else part
+            return n + to_least, n + to_most, part[found.end() :].strip()
+    return 1, MANY, _SOME.sub("", part, count=1).strip() if _SOME.match(part) else part

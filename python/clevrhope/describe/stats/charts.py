@@ -112,22 +112,18 @@ def svg(drawn: Figure) -> tuple[str, list[str]]:
     """The figure as SVG with its texts as texts, and each panel and legend of it alone, for a page.
 
     A page sets the parts in rows, so that they stay readable where the whole figure would have to shrink.
-    They are for HTML, which needs no namespaces, and have no background.
+    They have no background.
     """
     for axes in drawn.axes:
         _label_like_its_row(axes)
-    drawn.set_dpi(_POINTS_AN_INCH)
+    drawn.set_dpi(72)  # so that a pixel is a point
     drawn.draw_without_rendering()
     drawn.set_layout_engine("none")
     renderer = _Canvas(drawn).get_renderer()
     shown: list[Artist] = [axes for axes in drawn.axes if axes.get_visible() and axes.axison]
     parts = [(each, each.get_tightbbox(renderer)) for each in (*shown, *drawn.legends)]
-    names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
-    whole = _svg_of(drawn, drawn, drawn.bbox, names)
+    whole = _svg_of(drawn, drawn, drawn.bbox)
     return whole, [_svg_of(drawn, each, box) for each, box in parts if box is not None]
-
-
-_POINTS_AN_INCH = 72
 
 
 def _label_like_its_row(axes: Axes) -> None:
@@ -140,15 +136,16 @@ def _label_like_its_row(axes: Axes) -> None:
             axes.set(**{name: max(labels)})
 
 
-def _svg_of(drawn: Figure, artist: Artist, box: BboxBase, names: str = "") -> str:
+def _svg_of(drawn: Figure, artist: Artist, box: BboxBase) -> str:
     """The part of a figure within a box, in points, without what depends on the time and on versions."""
     text = io.StringIO()
     width, height = drawn.bbox.size
-    renderer = _SvgRenderer(width, height, text, image_dpi=2 * _POINTS_AN_INCH, metadata={"Date": None})  # type: ignore[no-untyped-call]
+    renderer = _SvgRenderer(width, height, text, image_dpi=144, metadata={"Date": None})  # type: ignore[no-untyped-call]
     artist.draw(renderer)
     renderer.finalize()  # type: ignore[no-untyped-call]
     head = (
-        f'<svg {names} viewBox="{box.x0:.1f} {height - box.y1:.1f} {box.width:.1f} {box.height:.1f}" '
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'viewBox="{box.x0:.1f} {height - box.y1:.1f} {box.width:.1f} {box.height:.1f}" '
         f'width="{box.width:.0f}pt" height="{box.height:.0f}pt" stroke-linejoin="round">'
     )
     body = re.sub(r".*?</style>\s*</defs>", head, text.getvalue(), count=1, flags=re.DOTALL)
