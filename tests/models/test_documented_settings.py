@@ -29,6 +29,7 @@ def recipe_defaults(recipe: Recipe) -> dict[str, Any]:
     found: dict[str, Any] = {"recipe.precision": recipe.precision}
     for stage in recipe.stages:
         values = {each.name: getattr(stage, each.name) for each in fields(Stage) if each.name not in NOT_SET}
+        values["groups"] = values["groups"] or None
         optimiser, schedule = vars(values.pop("optimiser")), vars(values.pop("schedule"))
         values |= {"optimiser" if name == "kind" else name: value for name, value in optimiser.items()}
         values |= {"schedule" if name == "kind" else name: value for name, value in schedule.items()}

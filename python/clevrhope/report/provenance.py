@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.layout import Layout
@@ -39,7 +40,7 @@ def provenance(sources: Sequence[Source], results: bytes) -> bytes:
     return (json.dumps(content, indent=2) + "\n").encode()
 
 
-def _of_run(origin: Any) -> dict[str, Any]:
+def _of_run(origin: Path) -> dict[str, Any]:
     run = read_object(origin / RUN_FILE, "a run of clevrhope train", error=PredictionsError, remedy="")
     return {name: run[name] for name in _OF_RUNS if name in run}
 
