@@ -225,10 +225,9 @@ def measured(learner: Learner, name: str, seed: int) -> Result:
 
 def are_right(learner: Learner, batch: Batch) -> npt.NDArray[np.float64]:
     """(N,) 1 where a learner's answer is right, else 0."""
-    parts = np.array_split(np.arange(len(batch.answers)), -(-len(batch.answers) // 500))
     with torch.no_grad():
-        yes = [learner(Batch._make(each[part] for each in batch)) > 0 for part in parts]
-    return np.asarray(torch.cat(yes).numpy() == batch.answers, dtype=np.float64)
+        yes = learner(batch) > 0
+    return np.asarray(yes.numpy() == batch.answers, dtype=np.float64)
 
 
 def read_results(path: Path) -> list[Result]:
