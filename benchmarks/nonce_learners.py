@@ -173,7 +173,7 @@ def train(name: str, seed: int) -> Learner:
         )
         loss = F.binary_cross_entropy_with_logits(learner(batch), torch.from_numpy(batch.answers).float())
         optimiser.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(learner.parameters(), 1.0)
         optimiser.step()
         if (update + 1) % 100 == 0:
@@ -207,7 +207,7 @@ class Result:
     @property
     def has_learned(self) -> bool:
         """Whether it answers enough questions about pairs that the support shows."""
-        return self.seen >= SETTINGS["least_seen"]
+        return self.seen >= float(SETTINGS["least_seen"])
 
 
 def measured(learner: Learner, name: str, seed: int) -> Result:
@@ -225,10 +225,9 @@ def measured(learner: Learner, name: str, seed: int) -> Result:
 
 def are_right(learner: Learner, batch: Batch) -> npt.NDArray[np.float64]:
     """(N,) 1 where a learner's answer is right, else 0."""
-    parts = np.array_split(np.arange(len(batch.answers)), -(-len(batch.answers) // 500))
     with torch.no_grad():
-        logits = torch.cat([learner(Batch(*(each[part] for each in batch))) for part in parts])
-    return ((logits.numpy() > 0) == batch.answers).astype(float)
+        yes = learner(batch) > 0
+    return np.asarray(yes.numpy() == batch.answers, dtype=np.float64)
 
 
 def read_results(path: Path) -> list[Result]:
