@@ -83,7 +83,8 @@ def test_drawn_scenes_are_those_of_the_package() -> None:
         return found
 
     drawn = drawn_batch([5], 2000, share_unseen=0, share_words=0)
-    assert kinds(drawn) == kinds(episode_batch(GROUPS, 1))
+    of_package = [EpisodeStream(TYPES, seed=3).group(FORM, number) for number in range(1000)]
+    assert kinds(drawn) == kinds(episode_batch(of_package, 1))
 
 
 @pytest.mark.parametrize("condition", [0, 1])
