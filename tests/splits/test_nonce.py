@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, permutations, product
 from pathlib import Path
@@ -308,6 +309,18 @@ def test_a_complex_question_tells_who_composes() -> None:
     asked = {functions[row[1]] for row in programs}
     assert len({*map(bytes, programs)}) == 20, "a question for every two scenes"
     assert {"exist", "greater_than"} <= asked
+
+
+def test_templates_that_ask_no_complex_question_are_named(tmp_path: Path) -> None:
+    name = "zero_hop.json"
+    (tmp_path / name).write_text((REPOSITORY / "question_templates" / name).read_text())
+    config = replace(PRESETS["demo"], templates=tmp_path)
+    made = resolve(Request(Path("none"), ("none",), config, seed=7, splits=(), render=False))
+    stream = NonceEngine(made.engine, 0, "told").stream
+    assert stream.forms == SIMPLE
+    assert stream.missing == [
+        f"complex: {tmp_path}: no template compares or relates objects and is answered yes or no"
+    ]
 
 
 def table_of_strategies() -> dict[str, list[tuple[float, float]]]:

@@ -176,7 +176,7 @@ def view_question(folder: Path, hop: str, split: str, number: int | None) -> Que
         raster_px = dataset.manifest.raster_px
         writer = StepWriter(vocab, dataset.attributes, lambda index: json.dumps(by_index[index]), raster_px)
         sentences = json.loads(writer.write(programs, np.asarray([indices]))[0])
-    spoken = {"text": texts["question_text"]}
+    spoken: dict[str, Any] = {"text": texts["question_text"]}
     if reader.kind is NONCE:
         spoken = _episode(layout, reader, vocab, number)
     return QuestionView(
