@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clevrhope.dataset.detokenizer import Detokenizer
-from clevrhope.dataset.manifest import digest_of
 from clevrhope.dataset.nonce_text import in_real_words, statements_of, types_sentence
 from clevrhope.dataset.question_kinds import ABSENT, NONCE
 from clevrhope.dataset.question_table import QuestionTable
@@ -68,11 +67,6 @@ class Episodes(AnswerKey):
             NONE: tuple(control_split(split, control) for control in self.controls for split in NONCE_SPLITS)
         }
         self._spoken = Detokenizer(self._vocab)
-
-    @property
-    def asked_of(self) -> str:
-        """Digits that stand for the dataset and for how types of words are known."""
-        return digest_of([self._manifest.digest, self.types])
 
     @cached_property
     def groups(self) -> Ints:
@@ -152,7 +146,7 @@ class Episodes(AnswerKey):
         pairs = [*zip_longest(said, here, fillvalue="nothing"), (request.get("asked_of"), self.asked_of)]
         if differing := [(one, other) for one, other in pairs if one not in (None, other)]:
             raise PredictionsError(
-                f"{file}: {shown(str(request['id']))} says {shown(differing[0][0])}, but {self.folder} "
+                f"{file}: {shown(str(request['id']))} says {shown(differing[0][0])} where {self.folder} has "
                 f"{shown(differing[0][1])}, so its words may have other meanings; give --dataset the folder "
                 "that these requests are about"
             )

@@ -373,7 +373,6 @@ def write_answers(
                 "--dataset DIR"
             )
         episodes = Episodes(folder)
-        digest = episodes.asked_of
         for row in by_id.values():
             episodes.check(row, requests)
     instructions = {name: str(row.get("instruction", "")) for name, row in by_id.items()}
