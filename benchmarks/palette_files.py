@@ -40,10 +40,10 @@ def partner_palettes(draw: int) -> dict[str, list[Combination]]:
     color = colors[int(np.random.default_rng([51, half]).permutation(len(colors))[place])]
     rng = np.random.default_rng([51, 2, draw])
     more = [colors[k] for k in rng.permutation(len(colors)) if colors[k] != color][:4]
-    base = [(PAIR[0], shape), (color, PAIR[1]), (color, shape)]
-    free = [(a, b) for a in colors for b in shapes if (a, b) not in base]
+    base: list[Combination] = [(PAIR[0], shape), (color, PAIR[1]), (color, shape)]
+    free: list[Combination] = [(a, b) for a in colors for b in shapes if (a, b) not in base]
     others = [free[k] for k in rng.permutation(len(free))]
-    cylinders = [(each, PAIR[1]) for each in more]
+    cylinders: list[Combination] = [(each, PAIR[1]) for each in more]
     found = {"base": base}
     for k in (8, 16):
         n = k - 1 - len(base)

@@ -118,7 +118,7 @@ def run_experiment(
                 advance(1)
         made = write_report(plan, failures, progress)
     n_new = sum(run.done for run in left)
-    return Outcome(made and made.html, len(plan.runs), plan.n_done, n_new, tuple(failures))
+    return Outcome(made.html if made else None, len(plan.runs), plan.n_done, n_new, tuple(failures))
 
 
 def _written(plan: Plan) -> Iterator[str]:
