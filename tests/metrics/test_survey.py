@@ -228,3 +228,43 @@ def choose(page: Any, answer: str, asked: list[str]) -> None:
         page.keyboard.press("ArrowDown")
     if answer == asked[0]:
         page.keyboard.press("Space")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on this machine")
+@pytest.mark.slow
+def test_episodes_with_their_support_are_answered_on_a_phone(
+    tmp_path: Path, open_page: Callable[..., Any]
+) -> None:
+    data = tmp_path / "data"
+    build = ["build", "--nonce", 18, "--seed", 3, "--renderer", "native", "--quality", "draft", "--quiet"]
+    run(*build, "--out", data)
+    ask = ["ask", data, "--nonce", "--format", "html", "--limit", 4, "--seed", 1, "--quiet"]
+    run(*ask, "--out", tmp_path / "page.html")
+    rows = [row for row in lines(tmp_path / "page.jsonl") if row["page"] == "B"]
+    page = open_page(viewport={"width": 390, "height": 844}, accept_downloads=True)
+    page.set_default_timeout(1000 * HANG_S)
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto((tmp_path / "page_B.html").as_uri())
+    page.keyboard.press("Tab")
+    page.keyboard.type("Ada")
+    page.keyboard.press("Enter")
+    for number, row in enumerate(rows, 1):
+        assert page.inner_text("#place").startswith(f"Question {number} of 8")
+        said = page.locator("#context p, #context figcaption").all_inner_texts()
+        assert said == [each["text"] for each in row["context"]]
+        assert page.locator("#context img").count() == len(said) - 1
+        assert all(page.eval_on_selector_all("#ask img", "all => all.map(each => each.alt)"))
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        # Two support images stand side by side.
+        tops = [page.locator("#context figure").nth(k).bounding_box()["y"] for k in (0, 1)]
+        assert tops[0] == tops[1]
+        choose(page, row["asked"][0], row["asked"])
+        page.keyboard.press("Enter")
+    with page.expect_download() as download:
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+    download.value.save_as(tmp_path / "replies.jsonl")
+    page.close()
+    assert problems == []
+    assert [row["id"] for row in lines(tmp_path / "replies.jsonl")] == [row["id"] for row in rows]

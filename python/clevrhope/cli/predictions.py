@@ -141,8 +141,6 @@ def ask(
         raise click.UsageError("--nonce does not go with --split, --hop, --half-width, --suite or --level")
     if not nonce and (controls or support != "message"):
         raise click.UsageError("--control and --support need --nonce, which asks about episodes")
-    if form == "html" and controls:
-        raise click.UsageError("--control does not go with --format html: people answer the test itself")
     if form in ("html", "vlmeval") and support != "message":
         raise click.UsageError(f"--support does not go with --format {form}, which shows the images together")
     if half_width is not None and (limit is not None or choices["suite"] or choices["levels"]):
@@ -173,9 +171,9 @@ def ask(
         say(f"Seed {drawn} was drawn; to reproduce: --seed {drawn}", err=True)
     said, replies, predictions = f"{n:,} requests", "REPLIES.jsonl", "predictions.jsonl"
     if form == "html":
-        from clevrhope.metrics.survey import INSTRUCTIONS, OF_EPISODES, paragraphs, write_survey
+        from clevrhope.metrics.survey import paragraphs, write_survey
 
-        above = (OF_EPISODES if nonce else INSTRUCTIONS) if found is None else paragraphs(found.text)
+        above = [] if found is None else paragraphs(found.text)
         for page in pages:
             path = out.with_stem(f"{out.stem}_{page}") if page else out
             of_page = write_survey(requests, path, instructions=above, page=page)
@@ -392,21 +390,16 @@ def score(
         return
     if predicates and not choices["covr"]:
         raise click.UsageError("--covr-split needs --covr, which scores questions about sets of images")
+    if (nonce or choices["covr"]) and (by is not None or families or suite is not None):
+        raise click.UsageError(
+            f"--{'nonce' if nonce else 'covr'} does not go with --by, --families or --suite: these questions "
+            "have breakdowns of their own"
+        )
     if nonce:
-        if choices["covr"] or by is not None or families or suite is not None or options.pop("hops"):
-            raise click.UsageError(
-                "--nonce does not go with --covr, --suite, --by, --families or --hop: episodes have "
-                "breakdowns of their own"
-            )
         from clevrhope.metrics.nonce import score_nonce
 
         results = score_nonce(folder, predictions, partial=partial, **options)
     elif choices["covr"]:
-        if by is not None or families or suite is not None:
-            raise click.UsageError(
-                "--covr does not go with --by, --families or --suite: questions about sets of images have "
-                "breakdowns of their own"
-            )
         from clevrhope.metrics.covr import score_covr
 
         results = score_covr(folder, predictions, predicates=predicates, partial=partial, **options)

@@ -1,7 +1,7 @@
 """The texts of an episode in nonce words: files name real values, and say which word stands for which."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
@@ -36,25 +36,15 @@ def statements_of(tokens: Ints, vocab: Vocab) -> list[str]:
     return [f"{' '.join(words)}.".capitalize() for words in said if words]
 
 
-def meanings_of(words: Ints, values: Sequence[str], vocab: Vocab) -> dict[str, str]:
-    """Nonce word -> real value, plurals included, of an episode whose (V,) `words` are given as above."""
-    names = vocab.questions()
-    said = [(names[word], value) for word, value in zip(words.tolist(), values, strict=True) if word]
-    return {**dict(said), **{plural(word): f"{value}s" for word, value in said}}
-
-
 def in_real_words(text: str, meanings: Mapping[str, str]) -> str:
-    """A question or a reply with real values in place of nonce words, in whatever case these are."""
-    pattern = rf"\b({'|'.join(sorted(meanings, key=len, reverse=True))})\b"
-    return re.sub(pattern, lambda found: meanings[found[0].lower()], text, flags=re.IGNORECASE)
+    """A question or reply with real values in place of nonce words in any case or number, by `meanings`."""
+    known = {**meanings, **{plural(word): f"{value}s" for word, value in meanings.items()}}
+    pattern = rf"\b({'|'.join(known)})\b"
+    return re.sub(pattern, lambda found: known[found[0].lower()], text, flags=re.IGNORECASE)
 
 
-def types_sentence(words_of: Mapping[str, Sequence[str]]) -> str:
-    """Says which nonce words are for which attribute, in alphabetical order, which tells nothing else.
-
-    Args:
-        words_of: attribute -> the nonce words of its values.
-    """
+def types_sentence(words_of: Mapping[str, Iterable[str]]) -> str:
+    """Says which nonce words are for which attribute, in alphabetical order, which tells nothing else."""
     parts = []
     for kind, words in words_of.items():
         *first, last = sorted(words)

@@ -551,6 +551,22 @@ ADDED = QuestionKind(
 split: `suite`, `tests`, `types`, and `fingerprint`, SHA-256 of the suite's own files.
 """
 
+_OF_EPISODES = (
+    Field(
+        "form",
+        "question_families",
+        "form of the question, such as `exist_3x3`",
+        value=lambda table, number: table.forms[number],
+    ),
+    Field(
+        "grid",
+        "grids",
+        "the attributes with nonce words, such as `color_shape`",
+        value=lambda table, number: table.grid_names[number],
+    ),
+)
+"""What of an episode is said and scores are broken down by."""
+
 NONCE = QuestionKind(
     name="nonce",
     what="a file of episodes with nonce words",
@@ -582,20 +598,10 @@ NONCE = QuestionKind(
         ),
     },
     fields=(
-        Field(
-            "form",
-            "question_families",
-            "form of the question, such as `exist_3x3`",
-            value=lambda table, number: table.forms[number],
-        ),
-        Field(
-            "grid",
-            "grids",
-            "the attributes with nonce words, such as `color_shape`",
-            value=lambda table, number: table.grid_names[number],
-        ),
+        *_OF_EPISODES,
         Field("partner", "partners", "row with a matched scene; -1 for none", "int32"),
     ),
+    breakdowns=_OF_EPISODES,
     names=("support_pool", "types"),
     lists={"forms": "", "grid_names": "", "value_names": ""},
     table="nonce",

@@ -102,12 +102,8 @@ class AnswerKey:
         """The values of each attribute."""
         self._entries: Mapping[str, Mapping[str, Any]] = getattr(self._manifest, kind.listed)
         if kind is not SINGLE and not self._entries:
-            what, option = (
-                ("questions about sets of images", "--covr")
-                if kind.of_sets
-                else ("episodes with nonce words", "--nonce")
-            )
-            raise DatasetError(f"{folder}: it has no {what}; add them with clevrhope build {option}")
+            what = kind.what.removeprefix("a file of ")
+            raise DatasetError(f"{folder}: it has no {what}; add them with clevrhope build --{kind.listed}")
         self._vocab = read_vocab(kind.vocab(self._layout, kind.splits[0]))
         numbers = self._vocab.answer_token_to_idx
         self.answers: Mapping[str, int] = {

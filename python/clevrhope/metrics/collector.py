@@ -46,13 +46,6 @@ _SINGULAR_AND_PLURAL: Mapping[str, tuple[str, str]] = {
 }
 """Kind -> its name in messages."""
 
-_ABOUT: Mapping[str, str] = {
-    "single": "one image",
-    "sets": "sets of images, which --covr scores",
-    "nonce": "episodes with nonce words, which --nonce scores",
-}
-"""Kind of questions -> what messages say of them."""
-
 
 @dataclass
 class Problems:
@@ -116,8 +109,8 @@ class Collector:
         """Predictions about suites that are not looked at."""
         self.other_suites: set[str] = set()
         """The names of these suites."""
-        self.n_of_others: dict[str, int] = {}
-        """Predictions about questions of other kinds than are scored, by the kind's name."""
+        self.n_of_others = 0
+        """Predictions about questions of other kinds than are scored."""
         self.problems = Problems()
 
     def add(self, block: Block) -> None:
@@ -144,7 +137,7 @@ class Collector:
         elif kind is not key.kind and (
             key.kind is not SINGLE or kind is NONCE or target.split in kind.splits
         ):
-            self.n_of_others[kind.name] = self.n_of_others.get(kind.name, 0) + len(rows)
+            self.n_of_others += len(rows)
         elif splits is None:
             example = f'{place}: "{target.hop}"{_near_name(target.hop, key.splits)}'
             self.problems.note_unknown("hop", len(rows), example, target.hop)
@@ -245,7 +238,12 @@ class Collector:
 
     def _but_others(self) -> str:
         """The part of the "no predictions" message about the predictions that there are."""
-        others = [f"{n:,} about {_ABOUT[name]}" for name, n in self.n_of_others.items()]
+        others = []
+        if self.n_of_others:
+            others.append(
+                f"{self.n_of_others:,} of another kind: --covr scores sets of images, --nonce episodes, and "
+                "neither scores single images"
+            )
         if self.other_suites:
             names = ", ".join(sorted(self.other_suites))
             others.append(f"{self.n_of_suites:,} about paired tests, which --suite {names} scores")

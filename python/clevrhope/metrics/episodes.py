@@ -1,19 +1,17 @@
 """Episodes with nonce words as questions: what each asks, in the test and its controls, and what is right."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, zip_longest
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from clevrhope.dataset.detokenizer import Detokenizer
-from clevrhope.dataset.manifest import digest_of
-from clevrhope.dataset.nonce_text import in_real_words, meanings_of, statements_of, types_sentence
-from clevrhope.dataset.question_kinds import NONCE, Numbers
+from clevrhope.dataset.nonce_text import in_real_words, statements_of, types_sentence
+from clevrhope.dataset.question_kinds import ABSENT, NONCE
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import PredictionsError, shown
@@ -34,22 +32,16 @@ N_PROBES = 4
 """The probes of an episode in a condition: for either word that is asked about, one yes and one no."""
 
 
-@dataclass(frozen=True)
-class EpisodeQuestion:
-    """What is asked about an episode.
-
-    Attributes:
-        text: the question.
-        context: what comes before it: for each sentence, its support image by index, or None.
-        image: pool and index of the image that the question is about; None without images.
-        program: the functions that give the answer, in prefix order; those of a probe are ("exist",).
-        answer: the right answer.
-    """
+class EpisodeQuestion(NamedTuple):
+    """What is asked about an episode."""
 
     text: str
-    context: tuple[tuple[int | None, str], ...]
+    context: Sequence[tuple[int | None, str]]
+    """What comes before it: for each sentence, its support image by index, or None."""
     image: tuple[str, int] | None
+    """Pool and index of the image that the question is about; None without images."""
     program: Sequence[str]
+    """The functions that give the answer, in prefix order; of a probe, "exist" alone."""
     answer: str
 
 
@@ -61,11 +53,7 @@ class Episodes(AnswerKey):
     """
 
     def __init__(self, folder: Path | str) -> None:
-        """Reads both conditions.
-
-        Raises:
-            DatasetError: the folder is not a dataset, has no episodes, or a file is missing or incomplete.
-        """
+        """Reads both conditions; raises as `AnswerKey`, and for files that are missing or incomplete."""
         super().__init__(folder, NONCE)
         self.conditions = {
             split: super(Episodes, self).test_set(NONE, split).load() for split in NONCE_SPLITS
@@ -80,16 +68,11 @@ class Episodes(AnswerKey):
         }
         self._spoken = Detokenizer(self._vocab)
 
-    @property
-    def asked_of(self) -> str:
-        """Digits that stand for the dataset and for how types of words are known."""
-        return digest_of([self._manifest.digest, self.types])
-
     @cached_property
     def groups(self) -> Ints:
         """(N,) the number of each episode's group of matched scenes, whose rows are consecutive."""
         rows = np.arange(1, len(self.table))
-        return np.cumsum([0, *(self.table.partners[:-1] != rows)]).astype(np.int32)
+        return np.asarray(np.cumsum([0, *(self.table.partners[:-1] != rows)]), dtype=np.int32)
 
     def test_set(self, hop: str, split: str) -> QuestionTable:
         """The questions of a condition, or of one of its controls, with their right answers."""
@@ -115,25 +98,36 @@ class Episodes(AnswerKey):
             statements = table.in_nonce_words(row, statements)
         said = statements_of(statements, self._vocab)
         images = [None] * len(said) if control == "text" else table.support_idxs[row].tolist()
-        context = [] if control == "bare" else [*zip(images, said, strict=False)]
+        context: list[tuple[int | None, str]] = []
+        if control != "bare":
+            context = [*zip(images, said, strict=False)]
         if control == TOLD or (self.types == TOLD and not is_real):
-            context = [(None, self._types(row)), *context]
+            context = [(None, types_sentence(self._words(row))), *context]
         if control == "words":
-            image, word, answer = self.probe(condition, row, index % N_PROBES)
-            noun = "" if self._is_noun(table.pairs[row, index % N_PROBES // 2]) else " thing"
-            text = f"Is this a {word}{noun}?"
-            return EpisodeQuestion(text, tuple(context), (OBJECTS, image), ("exist",), answer)
+            image, value, answer = self.probe(condition, row, index % N_PROBES)
+            word = next(word for word, meaning in self.meanings(row).items() if meaning == value)
+            text = f"Is this a {word}{'' if value in self.attributes['shape'] else ' thing'}?"
+            return EpisodeQuestion(text, context, (OBJECTS, image), ("exist",), answer)
         return EpisodeQuestion(
             self._spoken.question(question).capitalize() if is_real else table.sentence(row, question),
-            tuple(context),
+            context,
             None if control == "text" else (table.pool, int(table.image_idxs[row])),
             self._spoken.program(table.programs[row]),
             table.answer_names[table.answers[row]],
         )
 
     def meanings(self, row: int) -> Mapping[str, str]:
-        """Nonce word -> real value, plurals included, of an episode."""
-        return meanings_of(self.table.words[row], self.table.value_names, self._vocab)
+        """Nonce word -> real value of an episode, without plurals."""
+        return {word: value for of in self._words(row).values() for word, value in of.items()}
+
+    def _words(self, row: int) -> Mapping[str, Mapping[str, str]]:
+        """For each attribute with nonce words, these and the real values that they stand for."""
+        names, words = self._vocab.questions(), iter(self.table.words[row].tolist())
+        of = {
+            kind: {names[word]: value for value in values if (word := next(words))}
+            for kind, values in self.attributes.items()
+        }
+        return {kind: known for kind, known in of.items() if known}
 
     def in_real_words(self, request: Mapping[str, Any], text: str) -> str:
         """A question or reply of a request with real values in place of its episode's nonce words."""
@@ -142,97 +136,69 @@ class Episodes(AnswerKey):
         return in_real_words(text, self.meanings(row))
 
     def check(self, request: Mapping[str, Any], file: Path) -> None:
-        """Checks that a request asks what the folder's episode asks.
-
-        Raises:
-            PredictionsError: it does not, so its words may have other meanings.
-        """
+        """Raises `PredictionsError` if a request does not ask what the folder's episode asks."""
         split, index = request["split"], request["question_index"]
-        name = shown(str(request["id"]))
-        if split not in self.splits[NONE] or index >= len(self.test_set(NONE, split)):
+        here: list[str] = []
+        if split in self.splits[NONE] and index < len(self.test_set(NONE, split)):
+            made = self.question(split, index)
+            here = [*(text for _, text in made.context), made.text]
+        said = [*(each["text"] for each in request.get("context", ())), request["question"]]
+        pairs = [*zip_longest(said, here, fillvalue="nothing"), (request.get("asked_of"), self.asked_of)]
+        if differing := [(one, other) for one, other in pairs if one not in (None, other)]:
             raise PredictionsError(
-                f"{file}: {name} is about {split} {index}, which {self.folder} does not have; give --dataset "
-                "the folder that these requests were made of"
-            )
-        made = self.question(split, index)
-        asked = [*(each["text"] for each in request.get("context", ())), request["question"]]
-        here = [*(text for _, text in made.context), made.text]
-        if asked != here or request.get("asked_of", self.asked_of) != self.asked_of:
-            differing = (pair for pair in zip(asked, here, strict=False) if pair[0] != pair[1])
-            one, other = next(differing, (f"{len(asked)} sentences", f"{len(here)}"))
-            raise PredictionsError(
-                f"{file}: {name} says {shown(one)}, and the episode of {self.folder} {shown(other)}, so its "
-                "words may have other meanings; give --dataset the folder that these requests were made of"
+                f"{file}: {shown(str(request['id']))} says {shown(differing[0][0])} where {self.folder} has "
+                f"{shown(differing[0][1])}, so its words may have other meanings; give --dataset the folder "
+                "that these requests are about"
             )
 
     def answer(self, request: Mapping[str, Any]) -> str:
         """The right answer to a request."""
         table = self.test_set(NONE, request["split"])
-        return table.answer_names[table.answers[request["question_index"]]]
+        return str(table.answer_names[table.answers[request["question_index"]]])
 
     def n_mentioning(self, split: str) -> Ints:
         """(N,) the number of support images whose statements have a word that is asked about."""
         table, numbers = self.conditions[split], self._vocab.question_token_to_idx
         tokens = np.asarray([numbers[value] for value in table.value_names])[table.pairs]  # (N, 2)
         has = (table.statements[..., np.newaxis] == tokens[:, np.newaxis, np.newaxis]).any(axis=(2, 3))
-        return has.sum(axis=1).astype(np.int32)
-
-    def _types(self, row: int) -> str:
-        """The sentence that tells the types of an episode's words."""
-        names, words = self._vocab.questions(), iter(self.table.words[row].tolist())
-        of = {kind: [names[word] for _ in values if (word := next(words))] for kind, values in self._kinds}
-        return types_sentence({kind: known for kind, known in of.items() if known})
-
-    @property
-    def _kinds(self) -> list[tuple[str, Sequence[str]]]:
-        return [*self.attributes.items()]
-
-    def _is_noun(self, value: int) -> bool:
-        return self.table.value_names[value] in self.attributes["shape"]
+        return np.asarray(has.sum(axis=1), dtype=np.int32)
 
     def probe(self, condition: str, row: int, number: int) -> tuple[int, str, str]:
-        """A probe of a word: the support image that it asks about, the word, and the right answer.
+        """A probe of a word: the support image that it asks about, the word's value, and the right answer.
 
-        The object is of a kind that the support shows in both conditions. On 3 x 2 there is none with a value
-        of A that is asked about; it is then of a kind of this condition. The episode's own images are taken
-        only where the folder has no other of the kind.
+        The object is of a kind that the support shows in both conditions. On 3 x 2 there is none with the
+        value of A that is asked about; it is then of a kind of this condition. The episode's own images are
+        taken only where the folder has no other of the kind.
         """
-        side, is_no = divmod(number, 2)
-        word = self._vocab.questions()[self.table.words[row, self.table.pairs[row, side]]]
-        pair = [self._place[value] for value in self.table.pairs[row].tolist()]
-        columns = [kind for kind, _ in pair]
-        supports = [table.support_idxs[row] for table in self.conditions.values()]
-        own = self.conditions[condition].support_idxs[row]
-        kinds = [{*map(tuple, self._values(each[each >= 0])[:, columns].tolist())} for each in supports]
-        here = {*map(tuple, self._values(own[own >= 0])[:, columns].tolist())}
+        named = {*self.meanings(row).values()}
+        supports = [of.support_idxs[row].tolist() for of in self.conditions.values()]
+        supports = [[image for image in support if image != ABSENT] for support in supports]
+        kinds = [{self.values_of[image] & named for image in support} for support in supports]
+        value = self.table.value_names[self.table.pairs[row, number // 2]]
+        answer = ("yes", "no")[number % 2]
+        here = kinds[NONCE_SPLITS.index(condition)]
         wanted = [
-            sorted(kind for kind in among if (kind[side] == pair[side][1]) != bool(is_no))
+            [kind for kind in among if (value in kind) == (answer == "yes")]
             for among in (kinds[0] & kinds[1], here)
         ]
-        values = self._shown[:, columns]
         draws = Draws(0, "nonce probes", N_PROBES * row + number)
-        of_kind = self._images[(values == draws.choice(wanted[0] or wanted[1])).all(axis=1)]
-        others = of_kind[~np.isin(of_kind, np.concatenate(supports))]
-        image: int = draws.choice((others if len(others) else of_kind).tolist())
-        return image, word, "no" if is_no else "yes"
+        kind = draws.choice(sorted(wanted[0] or wanted[1], key=sorted))
+        of_kind = [image for image, values in self.values_of.items() if kind <= values]
+        return (
+            draws.choice([each for each in of_kind if each not in chain(*supports)] or of_kind),
+            value,
+            answer,
+        )
 
     @cached_property
-    def _place(self) -> list[tuple[int, int]]:
-        """For each value, the number of its type and its number in it."""
-        return [(kind, value) for kind, (_, of) in enumerate(self._kinds) for value in range(len(of))]
-
-    @cached_property
-    def _images(self) -> Ints:
-        """The support images of all episodes, which are the ones that the folder has."""
-        every = [table.support_idxs.ravel() for table in self.conditions.values()]
-        return np.setdiff1d(np.concatenate(every), [-1]).astype(np.int32)
-
-    @cached_property
-    def _shown(self) -> npt.NDArray[np.int64]:
-        """(M, T) the values of the objects that `_images` show."""
-        return self._values(self._images)
-
-    def _values(self, images: Numbers) -> npt.NDArray[np.int64]:
-        """(M, T) the values of the objects that support images show, which their indices say."""
-        radix = [len(values) for _, values in self._kinds]
-        return np.stack(np.unravel_index(images % prod(radix), radix), axis=-1)
+    def values_of(self) -> Mapping[int, frozenset[str]]:
+        """The support images that the folder has, by index, and the values of their objects."""
+        images = np.unique([table.support_idxs for table in self.conditions.values()])
+        kinds = [*self.attributes.values()]
+        numbers = np.unravel_index(images % prod(map(len, kinds)), [len(values) for values in kinds])
+        rows = zip(images.tolist(), *(each.tolist() for each in numbers), strict=True)
+        return {
+            image: frozenset(of[number] for of, number in zip(kinds, row, strict=True))
+            for image, *row in rows
+            if image != ABSENT
+        }

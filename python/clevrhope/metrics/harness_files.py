@@ -150,7 +150,8 @@ def write_table(requests: Path, out: Path, *, jpeg: int | None = None) -> None:
         table = csv.writer(file, delimiter="\t", lineterminator="\n")
         table.writerow(("index", "image", "image_path", "question", "answer", *_COPIED))
         for index, (place, row) in enumerate(numbered_requests(requests)):
-            images = [content for _, parts in messages(row) for kind, content in parts if kind == "image"]
+            ((_, parts),) = messages(row)
+            *images, text = (content for _, content in parts)
             first = first_rows.setdefault(" ".join(images), index)
             cells: list[Any] = [first]
             if first == index:
@@ -158,4 +159,4 @@ def write_table(requests: Path, out: Path, *, jpeg: int | None = None) -> None:
             names = [Path(image).name for image in images]
             image, path = (each[0] if len(each) == 1 else json.dumps(each) for each in (cells, names))
             copied = (row[name] for name in _COPIED)
-            table.writerow((index, image, path, row["prompt"], row["right_answer"], *copied))
+            table.writerow((index, image, path, text, row["right_answer"], *copied))

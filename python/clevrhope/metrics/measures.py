@@ -144,6 +144,17 @@ def _noise_gap(sums: Mapping[str, Floats]) -> tuple[Floats, Floats]:
     return np.where(is_one_level, gap, np.nan), n
 
 
+_BY_CONDITION: Mapping[str, str] = {
+    "words": "single words",
+    "real": "real words",
+    "text": "without images",
+    "bare": "without support",
+    "told": "types told",
+    "group": "whole groups right",
+    "yes": "answered yes",
+    "unread": "not read",
+}
+
 NONCE: Measures = {
     "unseen": Kind("unseen", _UNSEEN),
     "seen": Kind("seen", _SEEN),
@@ -151,27 +162,13 @@ NONCE: Measures = {
     "half_width": Kind("half-width of the gap by its formula", _half_width, is_share=False),
     "noise_gap": Kind("gap by noise in images alone", _noise_gap, signed=True, is_share=False),
     "chance": Kind("chance", _chance),
-    "group_unseen": Kind("whole groups right, unseen", share("group_unseen", "groups")),
-    "group_seen": Kind("whole groups right, seen", share("group_seen", "groups")),
-    "words_unseen": Kind("single words, unseen", share("words_unseen", "probes_unseen")),
-    "words_seen": Kind("single words, seen", share("words_seen", "probes_seen")),
     "known": Kind("episodes with known words", share("known", "probed")),
     "known_unseen": Kind("  of these unseen", _KNOWN_UNSEEN),
     "known_seen": Kind("  of these seen", _KNOWN_SEEN),
     "known_gap": Kind("  their gap", difference(_KNOWN_UNSEEN, _KNOWN_SEEN), signed=True),
     **{
-        f"{control}_{side}": Kind(f"{text}, {side}", share(f"{control}_{side}", f"{control}_{side}_given"))
-        for control, text in {
-            "real": "real words",
-            "text": "without images",
-            "bare": "without support",
-            "told": "types told",
-        }.items()
-        for side in ("unseen", "seen")
-    },
-    **{
-        f"{flag}_{side}": Kind(f"{text}, {side}", share(f"{flag}_{side}", f"{of}_{side}"))
-        for flag, of, text in (("yes", "yes_no", "answered yes"), ("unread", "given", "not read"))
+        f"{name}_{side}": Kind(f"{text}, {side}", share(f"{name}_{side}", f"{name}_{side}_of"))
+        for name, text in _BY_CONDITION.items()
         for side in ("unseen", "seen")
     },
 }

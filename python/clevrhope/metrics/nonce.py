@@ -2,34 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from clevrhope.dataset.question_kinds import Numbers
 from clevrhope.dataset.vocab import NO_ANSWER
-from clevrhope.metrics.collector import NOT_AN_ANSWER, NOT_GIVEN, AnswerNumbers, collect, runs_of
-from clevrhope.metrics.episodes import N_PROBES, Episodes
+from clevrhope.metrics.collector import NOT_AN_ANSWER, NOT_GIVEN, AnswerNumbers, runs_of
+from clevrhope.metrics.episodes import Episodes
 from clevrhope.metrics.measures import NONCE
 from clevrhope.metrics.results import Condition, Model, Part, Results, SplitScores
 from clevrhope.metrics.rows import Target
-from clevrhope.metrics.scoring import (
-    DEFAULT_BOOTSTRAP,
-    answers_of_runs,
-    check_draws,
-    conditions_of,
-    files_of,
-    notes_of,
-)
+from clevrhope.metrics.scoring import DEFAULT_BOOTSTRAP, answers_of_runs, scored_by
 from clevrhope.metrics.shares import Flags, score_flags
-from clevrhope.runtime.progress import Progress
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.nonce.kinds import CONTROLS, NONCE_SPLITS, TEST, control_split
 from clevrhope.splits.nonce.supports import CONDITIONS
 
-SPLIT = "nonce"
-"""The name under which results have both conditions."""
-
-_BREAKDOWNS = {"form": "question_families", "grid": "grids"}
 _SIXTHS = 6
 """Chances of 1/2 and 1/3 are whole numbers of sixths; a form has as many answers as a group has scenes."""
 
@@ -40,122 +29,87 @@ def score_nonce(
     *,
     seed: int,
     bootstrap: int = DEFAULT_BOOTSTRAP,
-    partial: bool = False,
-    progress: Progress | None = None,
+    **options: Any,
 ) -> Results:
     """Compares predictions about episodes with the right answers, in both conditions and in controls.
 
     Measures are of the episodes that were answered in both conditions. The bootstrap draws groups of matched
     scenes, each with all of its episodes in both conditions. Controls may be about some of the episodes.
-
-    Args:
-        folder: a dataset that `build --nonce` wrote.
-        predictions: one or more files.
-        seed: seed of the bootstrap.
-        bootstrap: number of bootstrap samples; 0 for no intervals.
-        partial: whether to score incomplete predictions and count the missing ones.
-        progress: shows the progress of the scoring.
-
-    Raises:
-        PredictionsError: predictions cannot be read, are missing or repeated, or are about unknown questions.
-        DatasetError: the folder is not a dataset with episodes, or a file in it is incomplete.
+    Arguments and errors are those of `score`, for a dataset that `build --nonce` wrote.
     """
-    check_draws(bootstrap, seed)
-    key, files = Episodes(folder), files_of(predictions)
-    collector = collect(files, key, partial=partial, progress=progress)
-    given = collector.given
-    parts = {
-        "": {0: Part()},
-        **{
-            field.name: {
-                number: Part(field.name, str(field.value(key.table, number)))
-                for number in np.unique(getattr(key.table, field.column)).tolist()
-                if field.value is not None
-            }
-            for field in key.kind.fields
-            if field.name in _BREAKDOWNS
-        },
-    }
-    groups = {"": np.zeros(len(key.table), dtype=np.int32)}
-    groups |= {by: getattr(key.table, column) for by, column in _BREAKDOWNS.items()}
+    key = Episodes(folder)
 
-    def condition(hop: str, size: int | None) -> Condition:
-        model = Model(hop, size)
+    def condition(given: Mapping[Target, AnswerNumbers], model: Model) -> Condition:
+        breakdowns = {by: key.breakdown(by, model.hop) for by in key.breakdowns}
+        groups = {"": np.zeros(len(key.table), dtype=np.int32)}
+        groups |= {by: of.numbers(key.table) for by, of in breakdowns.items()}
         flags = episode_flags(key, given, model)
-        draws = {"bootstrap": bootstrap, "seed": (seed, *SPLIT.encode())}
-        counts = {"n_episodes": flags["episodes"]}
+        counts = {"n_episodes": flags["episodes"], "n_known": flags["known_episodes"]}
+        draws: dict[str, Any] = {"bootstrap": bootstrap, "seed": (seed, *key.kind.name.encode())}
         found = score_flags(flags, NONCE, groups, key.groups, counts=counts, **draws)
-        scored = {
-            parts[by][number]: figures.scored() for by, of in found.items() for number, figures in of.items()
+        parts = {
+            by: {number: breakdowns[by].part(number) or Part() if by else Part() for number in of}
+            for by, of in found.items()
         }
+        scored = {parts[by][number]: each.scored() for by, of in found.items() for number, each in of.items()}
         answers = {split: answers_of_runs(key, given, model, split) for split in NONCE_SPLITS}
         missing = {split: int(np.count_nonzero(rows == NOT_GIVEN)) for split, rows in answers.items()}
         return Condition(
-            hop,
-            size,
-            runs=tuple(runs_of(given, hop, size)),
-            splits={SPLIT: SplitScores(scored, len(key.table), sum(missing.values()))},
+            *(model.hop, model.train_size),
+            runs=tuple(runs_of(given, model.hop, model.train_size)),
+            splits={key.kind.name: SplitScores(scored, len(key.table), sum(missing.values()))},
             missing={split: n for split, n in missing.items() if n},
-            breakdowns={by: tuple(parts[by].values()) for by in _BREAKDOWNS},
+            breakdowns={by: tuple(parts[by].values()) for by in breakdowns},
         )
 
-    return Results(
-        folder=key.folder,
-        bootstrap=bootstrap,
-        seed=seed,
-        conditions=tuple(conditions_of(key, collector, [NONE], condition, progress)),
-        n_predictions=collector.n_predictions,
-        n_left_aside=collector.n_left_aside,
-        n_of_suites=collector.n_of_suites,
-        notes=notes_of(files),
-        kind=key.kind.name,
-    )
+    return scored_by(condition, key, predictions, bootstrap=bootstrap, seed=seed, **options)
 
 
 def below_chance(scores: SplitScores) -> list[Part]:
-    """The groups whose accuracy in `unseen` is below chance, with its interval where it has one."""
+    """The groups whose accuracy in `unseen`, or its interval, is below chance; unread replies are guesses."""
     found = []
     for part, scored in scores.parts.items():
         unseen, chance = scored.mean["unseen"], scored.mean["chance"].value
         most = unseen.interval.high if unseen.interval else unseen.value
-        if most is not None and chance is not None and most < chance:
+        share_unread = (scored.mean["unread_unseen"].value or 0) / 100
+        if most is not None and chance is not None and most + share_unread * chance < chance - 1e-9:
             found.append(part)
     return found
 
 
 def episode_flags(key: Episodes, given: Mapping[Target, AnswerNumbers], model: Model) -> dict[str, Flags]:
     """(R, N) what `measures.NONCE` sums of each of a model's R runs and N episodes; "answered" is first."""
-    table, yes, unread = key.table, key.answers["yes"], key.answers.get(NO_ANSWER, NOT_AN_ANSWER)
+    table, yes = key.table, key.answers["yes"]
     is_yes_no = np.isin(table.answers, [yes, key.answers["no"]])
     right: dict[tuple[str, str], Flags] = {}
     there: dict[tuple[str, str], Flags] = {}
     flags: dict[str, Flags] = {}
-    for control in key.controls:
-        for side, split in zip(CONDITIONS, NONCE_SPLITS, strict=True):
+    probed = known = np.ones(1, dtype=bool)
+    for side, split in zip(CONDITIONS, NONCE_SPLITS, strict=True):
+        for control in key.controls:
             name = control_split(split, control)
             answers = answers_of_runs(key, given, model, name)
-            there[control, side] = answers != NOT_GIVEN
-            right[control, side] = answers == key.test_set(NONE, name).answers
+            of_row = (len(answers), len(table), -1)
+            there[control, side] = (answers != NOT_GIVEN).reshape(of_row)
+            right[control, side] = (answers == key.test_set(NONE, name).answers).reshape(of_row)
             if control == TEST:
+                flags |= {f"unread_{side}": answers == key.answers.get(NO_ANSWER, NOT_AN_ANSWER)}
                 flags |= {
-                    f"given_{side}": there[control, side],
-                    f"unread_{side}": answers == unread,
-                    f"yes_no_{side}": there[control, side] & is_yes_no,
+                    f"unread_{side}_of": answers != NOT_GIVEN,
                     f"yes_{side}": (answers == yes) & is_yes_no,
                 }
-            elif control != "words":
-                flags |= {f"{control}_{side}_given": there[control, side]}
-                flags |= {f"{control}_{side}": right[control, side]}
-    for control in {*CONTROLS} - {*key.controls}:
-        for name in (f"{control}_{side}{end}" for side in CONDITIONS for end in ("", "_given")):
-            flags[name] = np.zeros_like(there[TEST, CONDITIONS[0]])
-    probed, known = np.ones((2, *there[TEST, CONDITIONS[0]].shape), dtype=bool)
-    for side in CONDITIONS:
-        of_row = (len(known), -1, N_PROBES)
-        probes, words = (of["words", side].reshape(of_row) for of in (there, right))
-        flags |= {f"probes_{side}": probes.sum(axis=2), f"words_{side}": words.sum(axis=2)}
-        probed, known = probed & probes.all(axis=2), known & words.all(axis=2)
-    both = there[TEST, "unseen"] & there[TEST, "seen"]
+                flags |= {f"yes_{side}_of": (answers != NOT_GIVEN) & is_yes_no}
+        for control in CONTROLS[1:]:
+            of = {"": right, "_of": there}
+            nothing = np.zeros_like(there[TEST, side])
+            flags |= {
+                f"{control}_{side}{end}": flag.get((control, side), nothing).sum(axis=2)
+                for end, flag in of.items()
+            }
+        probed = probed & there["words", side].all(axis=2)
+        known = known & right["words", side].all(axis=2)
+    unseen, seen = (right[TEST, side].all(axis=2) for side in CONDITIONS)
+    both = (there[TEST, "unseen"] & there[TEST, "seen"]).all(axis=2)
     sizes = np.bincount(key.groups)[key.groups]
     forms = np.unique(table.question_families, return_inverse=True)[1]
     n_answers = np.asarray([max(2, sizes[forms == form].max()) for form in range(forms.max() + 1)])[forms]
@@ -163,10 +117,10 @@ def episode_flags(key: Episodes, given: Mapping[Target, AnswerNumbers], model: M
     flags |= {"probed": probed, "known": known, "known_episodes": both & known}
     flags |= {"sixths": sixths, "squared_sixths": sixths**2}
     for side, split in zip(CONDITIONS, NONCE_SPLITS, strict=True):
-        flags[f"known_{side}"] = both & known & right[TEST, side]
+        flags[f"known_{side}"] = both & known & right[TEST, side].all(axis=2)
         flags[f"images_{side}"] = both * key.n_mentioning(split)
-    flags |= paired_flags(both, right[TEST, "unseen"], right[TEST, "seen"], key.groups)
-    return {"answered": np.logical_or.reduce([*_by_episode(there)]), **flags}
+    flags |= paired_flags(both, unseen, seen, key.groups)
+    return {"answered": np.logical_or.reduce([of.any(axis=2) for of in there.values()]), **flags}
 
 
 def paired_flags(both: Flags, unseen: Flags, seen: Flags, groups: Numbers) -> dict[str, Flags]:
@@ -191,12 +145,7 @@ def paired_flags(both: Flags, unseen: Flags, seen: Flags, groups: Numbers) -> di
     flags |= {"squares": gaps**2, "products": gaps * n, "squared_sizes": n**2}
     matched = np.zeros(len(groups), dtype=np.int64)
     matched[first] = np.where(sizes > 1, sizes, 0)  # the folder's last group may be cut to one row
-    names = {"groups": "episodes", "group_unseen": "unseen", "group_seen": "seen"}
-    is_whole = {name: (of_groups(flags[of]) == matched) & (matched > 0) for name, of in names.items()}
-    return {**flags, **is_whole}
-
-
-def _by_episode(there: Mapping[tuple[str, str], Flags]) -> Sequence[Flags]:
-    """(R, N) for each control and condition whether something was answered about an episode."""
-    n = there[TEST, CONDITIONS[0]].shape[1]
-    return [of.reshape(len(of), n, -1).any(axis=2) for of in there.values()]
+    for side in CONDITIONS:
+        for name, of in ((f"group_{side}", side), (f"group_{side}_of", "episodes")):
+            flags[name] = (of_groups(flags[of]) == matched) & (matched > 0)
+    return flags

@@ -16,7 +16,7 @@ model that was not trained on a set without the pair has gaps that say nothing a
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -291,7 +291,7 @@ def order_in_turn(tests: Numbers, images: Numbers, *, seed: int) -> npt.NDArray[
     _, firsts, counts = np.unique(tests[order], return_index=True, return_counts=True)
     turns = np.empty(len(tests), dtype=np.int64)
     turns[order] = np.arange(len(tests)) - np.repeat(firsts, counts)
-    return np.lexsort((tests, turns))
+    return np.asarray(np.lexsort((tests, turns)), dtype=np.int64)
 
 
 def image_paths(layout: Layout, pool: str, indices: Ints, out: Path) -> Callable[[int], str]:
@@ -360,11 +360,18 @@ def write_answers(
     dataset = None if folder is None else Folder.open(folder, finished=False)
     digest = dataset and dataset.manifest.digest
     by_id = {str(row["id"]): row for row in read_requests(requests)}
-    episodes = _episodes(by_id.values(), requests, folder)
-    if episodes is not None:
-        digest = episodes.asked_of
     replies = [replies] if isinstance(replies, Path) else replies
     _check_one_condition(requests, by_id)
+    episodes = None
+    if any(kind_of(row["split"]) is NONCE for row in by_id.values()):
+        if folder is None:
+            raise PredictionsError(
+                f"{requests}: only the dataset knows what the nonce words of these requests mean; add "
+                "--dataset DIR"
+            )
+        episodes = Episodes(folder)
+        for row in by_id.values():
+            episodes.check(row, requests)
     instructions = {name: str(row.get("instruction", "")) for name, row in by_id.items()}
     given = read_replies(replies, requests, instructions, partial=partial)
     n_samples = len(given.samples)
@@ -418,31 +425,6 @@ def write_answers(
     counts |= {"yes_no": len(of_yes_no), "unreadable_yes_no": of_yes_no.count(False)}
     counts |= {"cut_off": given.n_cut, "left_out": given.n_left_out}
     return ReplyCounts(counts, unreadable, missing, given.failed, given.agreement)
-
-
-def _episodes(rows: Collection[Mapping[str, Any]], requests: Path, folder: Path | None) -> Episodes | None:
-    """The episodes that requests are about, checked to be those of the folder; None for other requests.
-
-    Raises:
-        PredictionsError: only some requests are about episodes, no folder is given, or its episodes differ.
-    """
-    of_episodes = [row for row in rows if kind_of(row["split"]) is NONCE]
-    if not of_episodes:
-        return None
-    if len(of_episodes) < len(rows):
-        raise PredictionsError(
-            f"{requests}: {len(of_episodes):,} of {len(rows):,} requests are about episodes with nonce "
-            "words, and others are not; give each kind of requests and their replies by themselves"
-        )
-    if folder is None:
-        raise PredictionsError(
-            f"{requests}: only the dataset knows what the nonce words of these requests mean; "
-            "add --dataset DIR"
-        )
-    episodes = Episodes(folder)
-    for row in of_episodes:
-        episodes.check(row, requests)
-    return episodes
 
 
 def _check_one_condition(requests: Path, by_id: Mapping[str, Mapping[str, Any]]) -> None:

@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from clevrhope.metrics.measures import MINIMAL_GROUPS
+from clevrhope.metrics.measures import MINIMAL_GROUPS, NONCE
 from clevrhope.metrics.nonce import below_chance
-from clevrhope.metrics.nonce_tables import nonce_lines
 from clevrhope.metrics.results import Condition, Measure, Part, Results
 from clevrhope.metrics.suite_tables import suite_lines
 from clevrhope.metrics.text_tables import (
@@ -38,6 +37,8 @@ _UNREAD = {
     "accuracy if unread are right": "if_right",
 }
 """Name of a row -> the field of `Unread` that it shows."""
+_WITH_INTERVAL = ("unseen", "seen", "gap", "known_gap")
+"""Measures whose intervals are shown; JSON and CSV have all."""
 
 
 def scores_lines(results: Results) -> Iterator[str]:
@@ -45,7 +46,7 @@ def scores_lines(results: Results) -> Iterator[str]:
     if results.kind == "pairs":
         yield from suite_lines(results)
     elif results.kind == "nonce":
-        yield from nonce_lines(results)
+        yield from _nonce_lines(results)
     else:
         gaps = (
             "" if results.kind == "sets" else "; gaps, out-of-distribution minus in-distribution, in points"
@@ -175,3 +176,33 @@ def _cells(
 
 def _share_and_n(measure: Measure) -> str:
     return f"{value_text(measure)} of {measure.n:,}"
+
+
+# Episodes with nonce words
+
+
+def _nonce_lines(results: Results) -> Iterator[str]:
+    """For each train size, all measures of each form and grid, and the intervals of some."""
+    yield "Accuracies and shares in per cent; gaps in points."
+    for condition in results.conditions:
+        size = "" if condition.train_size is None else f", trained on {condition.train_size:,} questions"
+        runs = f", mean of {len(condition.runs)} runs" if len(condition.runs) > 1 else ""
+        yield from ("", f"episodes{size}{runs}")
+        forms, grids = (condition.breakdowns[by] for by in ("form", "grid"))
+        yield from table_lines(_episode_rows(condition, (Part(), *forms)))
+        if len(grids) > 1:
+            yield from ("", *table_lines(_episode_rows(condition, grids)))
+
+
+def _episode_rows(condition: Condition, parts: Sequence[Part]) -> Iterator[Line]:
+    (split,) = condition.splits.values()
+    scores = [split.parts[part].mean for part in parts]
+    yield ["", *(part.name or "all" for part in parts)]
+    yield ["episodes", *(f"{each.counts['n_episodes']:,}" for each in scores)]
+    yield ["  with known words", *(f"{each.counts['n_known']:,}" for each in scores)]
+    for name, kind in NONCE.items():
+        measures = [each[name] for each in scores]
+        if any(measure.value is not None for measure in measures):
+            yield [kind.heading, *(value_text(measure, kind.signed) for measure in measures)]
+        if name in _WITH_INTERVAL and any(measure.interval for measure in measures):
+            yield ["    95% interval", *(interval_text(measure, kind.signed) for measure in measures)]

@@ -51,15 +51,12 @@ def scores_csv(results: Results, path: Path) -> None:
     """
     with whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(_COLUMNS)
+        names = ("hop", "train_size", "model", "run", "is_mean", "split", "by", "part", "cell", "measure")
+        table.writerow((*names, "value", "low", "high", "n"))
         for row in results.rows():
-            of = [row.hop, row.train_size, row.model, row.run, int(row.is_mean), row.split, *row.part]
+            of = (row.hop, row.train_size, row.model, row.run, int(row.is_mean), row.split, *row.part)
             ends = (row.interval.low, row.interval.high) if row.interval else ("", "")
-            table.writerow([*of, row.measure, row.value, *ends, row.n])
-
-
-_COLUMNS = ("hop", "train_size", "model", "run", "is_mean", "split", "by", "part", "cell")
-_COLUMNS += ("measure", "value", "low", "high", "n")
+            table.writerow((*of, row.measure, row.value, *ends, row.n))
 
 
 def _fields(of: Any, *names: str) -> dict[str, Any]:

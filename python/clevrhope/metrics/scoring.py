@@ -75,17 +75,36 @@ def score(
             HOP, split or answer; the message counts each kind.
         DatasetError: the folder is not a dataset, or a file in it is incomplete.
     """
-    check_draws(bootstrap, seed)
     key = AnswerKey(folder, kind)
     default = [name for name in key.breakdowns if name != ON_REQUEST]
     names = checked_names("--by: no breakdown", default if by is None else by, key.breakdowns)
+
+    def condition(given: Mapping[Target, AnswerNumbers], model: Model) -> Condition:
+        breakdowns = {name: key.breakdown(name, model.hop) for name in names}
+        return question_condition(key, model, given, breakdowns, bootstrap=bootstrap, seed=seed)
+
+    draws = {"bootstrap": bootstrap, "seed": seed}
+    return scored_by(condition, key, predictions, hops=hops, partial=partial, progress=progress, **draws)
+
+
+def scored_by(
+    condition: Callable[[Mapping[Target, AnswerNumbers], Model], Condition],
+    key: AnswerKey,
+    predictions: Path | str | Sequence[Path | str],
+    *,
+    hops: Iterable[str] | None = None,
+    partial: bool = False,
+    progress: Progress | None = None,
+    bootstrap: int,
+    seed: int,
+) -> Results:
+    """The scores that `condition` makes of all answers for each model; other arguments as for `score`."""
+    check_draws(bootstrap, seed)
     files = files_of(predictions)
     collector = collect(files, key, checked_hops(key, hops), partial=partial, progress=progress)
 
-    def condition(hop: str, size: int | None) -> Condition:
-        breakdowns = {name: key.breakdown(name, hop) for name in names}
-        model = Model(hop, size)
-        return question_condition(key, model, collector.given, breakdowns, bootstrap=bootstrap, seed=seed)
+    def of_model(hop: str, size: int | None) -> Condition:
+        return condition(collector.given, Model(hop, size))
 
     missing = collector.hops_missing()
     answered = [hop for hop in collector.hops if hop not in missing]
@@ -93,13 +112,13 @@ def score(
         folder=key.folder,
         bootstrap=bootstrap,
         seed=seed,
-        conditions=tuple(conditions_of(key, collector, answered, condition, progress)),
+        conditions=tuple(conditions_of(key, collector, answered, of_model, progress)),
         n_predictions=collector.n_predictions,
         n_left_aside=collector.n_left_aside,
         n_of_suites=collector.n_of_suites,
         hops_missing=missing,
         notes=(*notes_of(files), *key.notes),
-        kind=kind.name,
+        kind=key.kind.name,
     )
 
 
@@ -347,6 +366,8 @@ def notes_of(files: Iterable[Path], *, suite: str | None = None) -> tuple[str, .
             notes[str(row["note"])] = None
         if row.get("instruction"):
             notes[f"asked with the instruction {row['instruction']}"] = None
+        if row.get("support"):
+            notes[f"asked with the support given as {row['support']}"] = None
         if row.get("jpeg"):
             notes[f"about images as JPEG of quality {row['jpeg']}"] = None
     return tuple(notes)

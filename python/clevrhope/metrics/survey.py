@@ -12,24 +12,6 @@ from clevrhope.metrics.request_files import numbered_requests
 from clevrhope.pages import render_page
 from clevrhope.runtime.atomic import write_whole
 
-INSTRUCTIONS = (
-    "You will see images of simple objects, and a question about each. Please answer from the image alone, "
-    "as well as you can.",
-    "Objects are cubes, spheres and cylinders, large or small, in eight colors. Shiny things are metal, dull "
-    "things are rubber. Left, right, in front and behind are as you see them: in front is nearer to you.",
-    'If a question has several answers, or none, choose "ambiguous or cannot be answered".',
-)
-"""The default instructions, by paragraph."""
-
-OF_EPISODES = (
-    "Each question comes with some small images. Below each of these is a sentence in made-up words, which "
-    "is true of the object that it shows. Find out what the words mean, and then answer the question about "
-    "the large image. The words of each question are new.",
-    "Please answer from the images alone, as well as you can, and write nothing down between questions.",
-    INSTRUCTIONS[1],
-)
-"""The same for episodes with nonce words."""
-
 
 def paragraphs(text: str) -> list[str]:
     """The paragraphs of instructions, which blank lines separate."""
@@ -41,7 +23,7 @@ def write_survey(
     out: Path,
     *,
     title: str = "{n} questions about images",
-    instructions: Sequence[str] = INSTRUCTIONS,
+    instructions: Sequence[str] = (),
     page: str = "",
 ) -> int:
     """Writes the page for the requests of a file that have `asked`; returns the number of questions.
@@ -50,7 +32,7 @@ def write_survey(
         requests: the file, whose images are put into the page, each once.
         out: the page.
         title: its heading; `{n}` stands for the number of questions.
-        instructions: paragraphs that come first.
+        instructions: paragraphs that come first; if empty, those that the page has.
         page: only requests of this page; "" for all.
 
     Raises:
