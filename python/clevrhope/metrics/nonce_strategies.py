@@ -45,11 +45,13 @@ class View:
     values: tuple[str, ...]
     """Names of the values of the type that is asked for."""
     draws: Draws
+    program: Callable[[int, int | None], Answers] | None = None
+    """The answer of a complex question if it is about these values of A and B; None leaves the second out."""
 
     def answers(self, objects: Iterable[Object]) -> Answers:
         """The answer if these objects of the scene are asked about."""
         found = [*objects]
-        if self.asks == "exist":
+        if self.asks in ("exist", "complex"):
             return ["yes" if found else "no"]
         if self.asks == "count":
             return [str(min(len(found), 2))]
@@ -76,6 +78,8 @@ class View:
 
     def composed(self, a: int, b: int) -> Answers:
         """The answer for objects with these values of A and B."""
+        if self.program is not None:
+            return self.program(a, b)
         return self.answers(each for each in self.scene if self.kind(each) == (a, b))
 
 
@@ -103,6 +107,8 @@ def _last_mention(view: View) -> Answers:
 
 def _one_word(view: View) -> Answers:
     value = view.meaning(A0)
+    if view.program is not None:
+        return view.program(value, None)
     return view.answers(each for each in view.scene if each[view.kinds[0]] == value)
 
 
@@ -169,8 +175,8 @@ def _symbolic_learner(view: View) -> Answers:
             if all(view.kinds[word >= N_A] == kind for word, (kind, _) in zip(words, each, strict=True))
         ]
     (meanings,) = fits
-    asked = {meanings[words.index(A0)], meanings[words.index(B0)]}
-    return view.answers(each for each in view.scene if asked <= {*enumerate(each)})
+    asked = dict(meanings[words.index(word)] for word in (A0, B0))
+    return view.composed(*(asked[kind] for kind in view.kinds))
 
 
 class Strategy(NamedTuple):
