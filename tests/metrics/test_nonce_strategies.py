@@ -118,6 +118,18 @@ def refusal_writes(cli: Cli, folder: Path, out: Path) -> bool:
     return out.exists()
 
 
+def test_of_a_complex_question_strategies_give_what_its_program_gives(folders: dict[str, Path]) -> None:
+    key = Episodes(folders["told"])
+    for split, view in ((split, next(views(key, key.conditions[split]))[1]) for split in NONCE_SPLITS):
+        a, b = view.meaning(0), view.meaning(N_A)
+        given = {(a, b): "of the pair", (a, None): "of one word"}
+        complex_view = replace(view, asks="complex", program=lambda *words, given=given: [given[words]])
+        assert STRATEGIES["symbolic_learner"].answer(complex_view) == ["of the pair"]
+        assert STRATEGIES["one_word"].answer(complex_view) == ["of one word"]
+        phrases = STRATEGIES["whole_phrases"].answer(complex_view)
+        assert [*phrases] == (["of the pair"] if split == NONCE_SPLITS[1] else ["no", "yes"])
+
+
 # Inspect
 
 

@@ -22,7 +22,7 @@ from clevrhope.programs import Scene, SceneSet, TracedStep, trace
 from clevrhope.runtime.reading import reading
 from clevrhope.scenes.sketch import box_px, object_words
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
-from clevrhope.splits.nonce.kinds import NONCE_SPLITS, TOLD, nonce_file, plural
+from clevrhope.splits.nonce.kinds import NONCE_SPLITS, TOLD, nonce_file
 
 MOST_RELATIVES = 60
 """Maximum number of questions of a group or about the same image, and of pairs, that a page lists."""
@@ -142,8 +142,7 @@ class EpisodeView:
 
     def plain(self, text: str) -> str:
         """A text in real words."""
-        meanings = {word: value for of in self.words.values() for word, value in of.items()}
-        return in_real_words(text, meanings | {plural(word): f"{meanings[word]}s" for word in meanings})
+        return in_real_words(text, {word: of[word] for of in self.words.values() for word in of})
 
 
 @dataclass(frozen=True)

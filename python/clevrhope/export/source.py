@@ -20,7 +20,7 @@ from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import Images
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.nonce_text import meanings_of, statements_of
+from clevrhope.dataset.nonce_text import statements_of
 from clevrhope.dataset.passes_h5 import PassesFile
 from clevrhope.dataset.question_kinds import ABSENT, MARKS, NONCE, OF_EPISODES, Field, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable
@@ -31,7 +31,7 @@ from clevrhope.replies.instructions import Instruction
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.threads import map_in_threads
-from clevrhope.splits.nonce.kinds import nonce_file, plural
+from clevrhope.splits.nonce.kinds import nonce_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +258,7 @@ class SplitSource:
         if self.kind is not NONCE:
             return said
         pool, support = table.support_pool, self.support
-        meanings = meanings_of(table.words[k], table.value_names, self.vocab)
+        names, meanings = self.vocab.questions(), zip(table.words[k], table.value_names, strict=True)
         images = [
             {"bytes": support.png(index)(), "path": image_filename(pool, index)}
             for index in table.support_idxs[k].tolist()
@@ -271,7 +271,7 @@ class SplitSource:
             "support_images": images,
             "statements": statements_of(table.in_nonce_words(k, table.statements[k]), self.vocab),
             "real_question": Detokenizer(self.vocab).question(question).capitalize(),
-            "real_words": [f"{word}: {meanings[word]}" for word in meanings if plural(word) in meanings],
+            "real_words": [f"{names[word]}: {value}" for word, value in meanings if word],
         }
 
     @cached_property

@@ -52,8 +52,8 @@ class View:
     values: tuple[str, ...]
     """Names of the values of the type that is asked for."""
     draws: Draws
-    complex: Asked | None = None
-    """Of a complex question, its answer if its words mean this or that."""
+    program: Asked | None = None
+    """What a complex question asks."""
 
     def answers(self, objects: Iterable[Object]) -> Answers:
         """The answer if these objects of the scene are asked about."""
@@ -85,8 +85,8 @@ class View:
 
     def composed(self, a: int, b: int) -> Answers:
         """The answer for objects with these values of A and B."""
-        if self.complex is not None:
-            return self.complex(a, b)
+        if self.program is not None:
+            return self.program(a, b)
         return self.answers(each for each in self.scene if self.kind(each) == (a, b))
 
 
@@ -141,8 +141,8 @@ def _last_mention(view: View) -> Answers:
 
 def _one_word(view: View) -> Answers:
     value = view.meaning(A0)
-    if view.complex is not None:
-        return view.complex(value, None)
+    if view.program is not None:
+        return view.program(value, None)
     return view.answers(each for each in view.scene if each[view.kinds[0]] == value)
 
 
@@ -209,10 +209,8 @@ def _symbolic_learner(view: View) -> Answers:
             if all(view.kinds[word >= N_A] == kind for word, (kind, _) in zip(words, each, strict=True))
         ]
     (meanings,) = fits
-    asked = {meanings[words.index(A0)], meanings[words.index(B0)]}
-    if view.complex is not None:
-        return view.composed(*(dict(asked)[kind] for kind in view.kinds))
-    return view.answers(each for each in view.scene if asked <= {*enumerate(each)})
+    asked = dict(meanings[words.index(word)] for word in (A0, B0))
+    return view.composed(*(asked[kind] for kind in view.kinds))
 
 
 class Strategy(NamedTuple):
@@ -286,7 +284,7 @@ def views(key: Episodes, table: QuestionTable) -> Iterator[tuple[int, View]]:
             words.append([[*asked_first].index(each[kind]) for each in support])
         scene, draws = scenes[table.images_of(row)[0]], Draws(1, form.name, row)
         options: Answers = form.answers
-        values, asked, of_complex = tuple[str, ...](), None, None
+        values, asked, program = tuple[str, ...](), None, None
         if form.asks == "query":
             asked = names.index(question.program[0].removeprefix("query_"))
             values, partner = tuple(types[asked][1]), int(table.partners[row])
@@ -295,12 +293,12 @@ def views(key: Episodes, table: QuestionTable) -> Iterator[tuple[int, View]]:
         elif form.asks == COMPLEX:
             named = [(types[kind][0], types[kind][1], value) for kind, value in zip(kinds, pair, strict=True)]
             known = Scene(scene, vocabulary=vocabulary)
-            of_complex = complex_question(question.program, named, known, options)
+            program = complex_question(question.program, named, known, options)
         said = tuple((a, N_A + b) for a, b in zip(*words, strict=True))
         (a, b), seen = kinds, objects(scene)
         yield (
             row,
-            View(form.asks, options, (a, b), asked, tuple(support), said, seen, values, draws, of_complex),
+            View(form.asks, options, (a, b), asked, tuple(support), said, seen, values, draws, program),
         )
 
 
