@@ -88,7 +88,7 @@ class IndexedSplit:
         if self.counts is None:
             return np.zeros(self.n, bool)
         found = self.counts.shows(description)[self.scenes] & (self.scenes >= 0)
-        return found.any(axis=1)
+        return np.any(found, axis=1).astype(bool)
 
     def with_phrase(self, phrase: Sequence[str]) -> npt.NDArray[np.bool_]:
         """(N,) whether each question has these words one after the other."""
