@@ -112,7 +112,6 @@ def svg(drawn: Figure) -> tuple[str, list[str]]:
     """The figure as SVG with its texts as texts, and each panel and legend of it alone, for a page.
 
     A page sets the parts in rows, so that they stay readable where the whole figure would have to shrink.
-    They have no background.
     """
     for axes in drawn.axes:
         _label_like_its_row(axes)
