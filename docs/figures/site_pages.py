@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: pages say which version they describe, and links of a notebook lead to pages of the site."""
+"""Hooks of mkdocs: pages say which version they describe, and links of a notebook lead to the site."""
 
 import re
 from typing import Any

@@ -66,7 +66,7 @@ def test_a_report_has_our_numbers_and_the_papers(runs: Path, tmp_path: Path) -> 
     page = made.html.read_text()
     assert page.count("<figure aria-label=") == len(made.figures) == 3
     assert not re.search(r"(src|href)=\"?http|url\(.?http", page), "nothing is loaded from elsewhere"
-    assert set(re.findall(r'href="#(.*?)"', page)) == set(re.findall(r'<h2 id="(.*?)"', page))
+    assert set(re.findall(r'<a href="#(.*?)"', page)) == set(re.findall(r'<h2 id="(.*?)"', page))
     rows = list(csv.DictReader(made.csv.read_text().splitlines()))
     own = [float(row["mean_percent"]) for row in rows if row["split"] == "complex_iid"]
     assert own == pytest.approx([100 - 100 * IID_WRONG] * 4)
@@ -204,7 +204,7 @@ def test_collapsed_runs_are_told_and_left_out_of_a_second_mean(dataset: Path, tm
         read = {**plain, "model": "question_only"}
         write_run(tmp_path / "runs", dataset, **read, seed=seed, wrong=dict.fromkeys(WRONG, wrong))
     text = text_of(report([tmp_path / "runs"], tmp_path / "out"))
-    for table in ("Accuracy of film on complex_iid", "Accuracy of question_only on complex_iid", "Every run"):
+    for table in ("Accuracy and gaps of film", "Accuracy and gaps of question_only", "Every run"):
         check_part(text, f"**{table}", "\n**")
 
 
@@ -220,7 +220,7 @@ def test_no_gap_is_given_where_no_run_beats_the_question_alone(
     text = text_of(report([tmp_path / "runs"], tmp_path / "out"))
     check_part(text, "\nfilm, 200: ", "\n")
     check_part(text, "\n## film")
-    assert "gap of question_only, points" in text
+    assert "Accuracy and gaps of question_only by held-out pair" in text
 
 
 def test_minimal_sets_stand_beside_a_constant_answer(dataset: Path, tmp_path: Path) -> None:
@@ -360,7 +360,7 @@ def test_other_peoples_predictions_fit_in(cli: Cli, dataset: Path, runs: Path, t
     told = cli("report", runs, f"somebody={theirs}", "--dataset", dataset, "--out", tmp_path / "out").out
     assert "5 sets of predictions" in told
     text = (tmp_path / "out" / "report.md").read_text()
-    assert "Complex gap of somebody, points" in text
+    assert "Accuracy and gaps of somebody by held-out pair" in text
     assert "The predictions of somebody come with this note: not trained on the splits." in text
     assert "name it with --dataset DIR" in cli("report", theirs, "--out", tmp_path / "out", code=2).err
 

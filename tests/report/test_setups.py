@@ -78,8 +78,8 @@ def test_runs_that_were_trained_in_different_ways_are_no_seeds_of_each_other(
         assert len(names(tmp_path / "runs")) == 2 * (k + 1)
     made = report([tmp_path / "runs"], tmp_path / "out")
     for table in (
-        "Complex gap of film (channels=32)",
-        "Complex gap of film (channels=128)",
+        "Accuracy and gaps of film (channels=32)",
+        "Accuracy and gaps of film (channels=128)",
         "Accuracy and gap",
     ):
         check_part(text_of(made), f"**{table}", "\n\n**")

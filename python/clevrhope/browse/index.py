@@ -89,8 +89,9 @@ class IndexedSplit:
         """(N,) whether an image of each question shows what is described."""
         if self.counts is None:
             return np.zeros(self.n, bool)
-        found = self.counts.shows(description)[self.scenes] & (self.scenes >= 0)
-        return found.any(axis=1)
+        shown = self.counts.shows(description)[self.scenes] & (self.scenes >= 0)
+        found: npt.NDArray[np.bool_] = shown.any(axis=1)
+        return found
 
     def with_phrase(self, phrase: Sequence[str]) -> npt.NDArray[np.bool_]:
         """(N,) whether each question has these words one after the other."""

@@ -112,7 +112,6 @@ def svg(drawn: Figure) -> tuple[str, list[str]]:
     """The figure as SVG with its texts as texts, and each panel and legend of it alone, for a page.
 
     A page sets the parts in rows, so that they stay readable where the whole figure would have to shrink.
-    They have no background.
     """
     for axes in drawn.axes:
         _label_like_its_row(axes)
@@ -129,10 +128,10 @@ def svg(drawn: Figure) -> tuple[str, list[str]]:
 def _label_like_its_row(axes: Axes) -> None:
     """Gives a panel the labels of a shared axis, which only the first panel of a row or column has."""
     vertical, horizontal = axes.get_shared_y_axes(), axes.get_shared_x_axes()
-    for side, shared, name in (("left", vertical, "ylabel"), ("bottom", horizontal, "xlabel")):
+    for axis, shared, name in ((axes.yaxis, vertical, "ylabel"), (axes.xaxis, horizontal, "xlabel")):
         labels = [getp(each, name) for each in shared.get_siblings(axes)]
         if len(labels) > 1:
-            axes.tick_params(**{f"label{side}": True})
+            axis.set_tick_params(label1On=True)  # at the left or below
             axes.set(**{name: max(labels)})
 
 
