@@ -250,7 +250,7 @@ def play(folder: Path, kind: str) -> Iterator[Given]:
     """What a strategy, or all, answers to episodes; raises a DatasetError if there are none to be read."""
     key = Episodes(folder)
     for split, table in key.conditions.items():
-        for k, view in views(key, table):
+        for k, view in enumerate(views(key, table)):
             right, form = table.answer_names[table.answers[k]], table.forms[table.question_families[k]]
             for name in STRATEGIES if kind == ALL else [kind]:
                 own = replace(view, draws=Draws(1, f"{name} {form} {split}", k))
@@ -259,8 +259,8 @@ def play(folder: Path, kind: str) -> Iterator[Given]:
                 yield {**row, "model": name}, form, (right in answers) / len(answers)
 
 
-def views(key: Episodes, table: QuestionTable) -> Iterator[tuple[int, View]]:
-    """The rows of a condition with what is seen of each episode."""
+def views(key: Episodes, table: QuestionTable) -> Iterator[View]:
+    """What is seen of each episode of a condition."""
     types, of_form = [*key.attributes.items()], {form.name: form for form in FORMS}
     names, vocabulary = [kind for kind, _ in types], vocabulary_with(key.attributes)
 
@@ -296,10 +296,7 @@ def views(key: Episodes, table: QuestionTable) -> Iterator[tuple[int, View]]:
             program = complex_question(question.program, named, known, options)
         said = tuple((a, N_A + b) for a, b in zip(*words, strict=True))
         (a, b), seen = kinds, objects(scene)
-        yield (
-            row,
-            View(form.asks, options, (a, b), asked, tuple(support), said, seen, values, draws, program),
-        )
+        yield View(form.asks, options, (a, b), asked, tuple(support), said, seen, values, draws, program)
 
 
 def table_of(given: Iterable[Given]) -> Iterator[Line]:
