@@ -180,11 +180,10 @@ def _symbolic_learner(view: View) -> Answers:
 
 
 class Strategy(NamedTuple):
-    """A way to answer."""
+    """A way to answer; `answer` gives the answers between which it chooses by chance."""
 
     title: str
     answer: Callable[[View], Answers]
-    """Gives the answers between which it chooses by chance."""
 
 
 STRATEGIES: Mapping[str, Strategy] = {
@@ -228,7 +227,6 @@ def play(folder: Path, kind: str) -> Iterator[Given]:
 def views(key: Episodes, table: QuestionTable) -> Iterator[tuple[int, View]]:
     """The rows of a condition, but for complex questions, with what is seen of each episode."""
     types, of_form = [*key.attributes.items()], {form.name: form for form in FORMS}
-    names = [kind for kind, _ in types]
 
     def objects(pool: str, indices: Ints) -> dict[int, tuple[Object, ...]]:
         return {
@@ -254,7 +252,7 @@ def views(key: Episodes, table: QuestionTable) -> Iterator[tuple[int, View]]:
         options: Answers = form.answers
         values, asked = tuple[str, ...](), None
         if form.asks == "query":
-            asked = names.index(question.program[0].removeprefix("query_"))
+            asked = [*key.attributes].index(question.program[0].removeprefix("query_"))
             values, partner = tuple(types[asked][1]), int(table.partners[row])
             answers = {table.answer_names[table.answers[each]] for each in (row, partner)}
             options = values if partner < 0 else tuple(sorted(answers, key=values.index))
