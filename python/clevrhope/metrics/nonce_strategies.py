@@ -214,11 +214,10 @@ def _symbolic_learner(view: View) -> Answers:
 
 
 class Strategy(NamedTuple):
-    """A way to answer."""
+    """A way to answer; `answer` gives the answers between which it chooses by chance."""
 
     title: str
     answer: Callable[[View], Answers]
-    """Gives the answers between which it chooses by chance."""
 
 
 STRATEGIES: Mapping[str, Strategy] = {
@@ -262,7 +261,7 @@ def play(folder: Path, kind: str) -> Iterator[Given]:
 def views(key: Episodes, table: QuestionTable) -> Iterator[View]:
     """What is seen of each episode of a condition."""
     types, of_form = [*key.attributes.items()], {form.name: form for form in FORMS}
-    names, vocabulary = [kind for kind, _ in types], vocabulary_with(key.attributes)
+    vocabulary = vocabulary_with(key.attributes)
 
     def scenes_in(pool: str, indices: Ints) -> dict[int, dict[str, Any]]:
         return {scene["image_index"]: scene for scene in scenes_of(Layout(key.folder), pool, indices)}
@@ -286,7 +285,7 @@ def views(key: Episodes, table: QuestionTable) -> Iterator[View]:
         options: Answers = form.answers
         values, asked, program = tuple[str, ...](), None, None
         if form.asks == "query":
-            asked = names.index(question.program[0].removeprefix("query_"))
+            asked = [*key.attributes].index(question.program[0].removeprefix("query_"))
             values, partner = tuple(types[asked][1]), int(table.partners[row])
             answers = {table.answer_names[table.answers[each]] for each in (row, partner)}
             options = values if partner < 0 else tuple(sorted(answers, key=values.index))
