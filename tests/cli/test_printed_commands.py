@@ -50,6 +50,7 @@ def test_words_of_a_command_are_quoted() -> None:
     assert shlex.split(line)[1:] == [str(word) for word in words]
 
 
+@pytest.mark.slow
 def test_an_experiments_plan_can_be_pasted(cli: Cli, folder: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed: pip install clevrhope[train]")
     grid = f"""
