@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ContentImage, ContentText
+from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser, ContentImage, ContentText
 from inspect_ai.scorer import (
     Metric,
     SampleScore,
@@ -244,7 +244,7 @@ def _sample(row: Row, about: tuple[str, str], instruction: Instruction) -> Sampl
     from clevrhope.metrics.nonce_requests import messages
 
     answer, image = about
-    turns = []
+    turns: list[ChatMessage] = []
     for role, parts in messages({**row, "prompt": instruction.after(row["question"])}):
         content: list[Any] = [
             ContentImage(image=part) if kind == "image" else ContentText(text=part) for kind, part in parts
