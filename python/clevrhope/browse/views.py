@@ -318,7 +318,8 @@ class Views:
             words = {value: names[number] for value, number in numbers if number}
             types = {value: (kind, of) for kind, of in self._folder.attributes.items() for value in of}
             asked = [unseen.value_names[number] for number in unseen.pairs[row].tolist()]
-            others, partner = [], int(unseen.partners[row])
+            others: list[int] = []
+            partner = int(unseen.partners[row])
             while partner not in (row, ABSENT, *others):
                 others.append(partner)
                 partner = int(unseen.partners[partner])

@@ -207,7 +207,7 @@ ALL = "strategies"
 """The kind of baseline that has all strategies."""
 
 
-Given = tuple[Mapping[str, Any], str, float]
+Given = tuple[dict[str, Any], str, float]
 """A row of predictions, its episode's form, and the share of right ones among the answers to draw from."""
 
 
