@@ -38,12 +38,15 @@ from clevrhope.metrics.shares import score_flags
 from clevrhope.replies.instructions import INSTRUCTIONS
 from clevrhope.scenes.vocabulary import default_vocabulary
 from clevrhope.splits.nonce.draws import Draws
-from clevrhope.splits.nonce.episodes import FORMS, N_A, EpisodeStream
+from clevrhope.splits.nonce.episodes import COMPLEX, FORMS, N_A, EpisodeStream
 from clevrhope.splits.nonce.kinds import NONCE_SPLITS
 from wording import check_words, refused
 
-N = 27
+N = 33
 """Three turns of all forms."""
+
+_SIMPLE = re.compile(r"(?:Is there a|How many|What \w+ is the)(?: \w+){2,3}(?: are there)?\?.*", re.DOTALL)
+"""Questions that are not complex; the model that reads messages does not understand others, and says no."""
 
 TYPES = [(kind, [*values]) for kind, values in default_vocabulary().attribute_types]
 Rows = list[dict[str, Any]]
@@ -140,6 +143,8 @@ def answered(body: Mapping[str, Any], strategy: Callable[[View], Sequence[str]])
     (message,) = body["messages"]
     view = view_of(message["content"], types="told")
     question = message["content"][-1]["text"]
+    if not _SIMPLE.fullmatch(question) and not question.startswith("Is this"):
+        return "No."
     if question.startswith("Is this"):
         (number,) = {0, N_A} & {n for n in (0, N_A) if _names(message, view, n)}
         is_one = view.scene[0][view.kinds[number >= N_A]] == view.meaning(number)
@@ -161,9 +166,10 @@ DETERMINISTIC = [name for name in STRATEGIES if "p = 0" not in name]
 
 def own_count(name: str) -> list[tuple[float, float]]:
     """The accuracy of a strategy in `unseen` and `seen`, in percent, on the episodes themselves, by form."""
-    rights: dict[str, list[list[bool]]] = {form.name: [] for form in FORMS}
+    rights: dict[str, list[list[bool]]] = {form.name: [] for form in FORMS if form.asks != COMPLEX}
     stream = EpisodeStream(TYPES, seed=5)
-    for episode, of_conditions in views(stream.episodes(0, N), TYPES):
+    simple = (each for each in stream.episodes(0, N) if each.group.form.asks != COMPLEX)
+    for episode, of_conditions in views(simple, TYPES):
         rights[episode.group.form.name].append(
             [picked(view, STRATEGIES[name](view)) == episode.answer for view in of_conditions]
         )
@@ -206,7 +212,7 @@ def test_a_server_that_answers_by_a_strategy_scores_as_the_strategy(
     counts = write_answers(replies, batch, out, folder=folders / "told", partial=True).counts
     assert counts["unreadable"] == 0
     found = score_nonce(folders / "told", out, seed=1, bootstrap=0).conditions[0].splits["nonce"]
-    by_form = [each.mean for each in found.by("form").values()]
+    by_form = [each.mean for form, each in found.by("form").items() if not form.startswith(COMPLEX)]
     expected = own_count(name)
     assert [(each["unseen"].value, each["seen"].value) for each in by_form] == [
         pytest.approx(pair) for pair in expected
@@ -353,7 +359,7 @@ def test_a_limit_takes_whole_groups_and_less_of_it_is_a_part(folders: Path) -> N
     for chosen in (more, fewer):
         assert {k for k in range(N) if groups[k] in groups[[*chosen]]} == chosen
     forms = Episodes(folders / "told").table.question_families
-    assert {int(forms[k]) for k in more} == {0, 1, 2, 3}
+    assert {int(forms[k]) for k in more} == {0, 1, 2, 3, 4}
 
 
 def test_turns_of_a_support(folders: Path) -> None:
@@ -498,7 +504,7 @@ def test_known_words_need_all_eight_probes(folders: Path, tmp_path: Path) -> Non
     mean = score_nonce(folders / "told", out, seed=1, bootstrap=0).conditions[0].splits["nonce"].mean
     assert (mean["known"].value, mean["known"].n) == (pytest.approx(100 * (N - 1) / N), N)
     assert (mean["known_seen"].value, mean["known_seen"].n) == (100, N - 1)
-    assert (mean["group_unseen"].value, mean["group_unseen"].n) == (100, 12)
+    assert (mean["group_unseen"].value, mean["group_unseen"].n) == (100, 15)
     assert mean["words_seen"].value == pytest.approx(100 * (4 * N - 1) / (4 * N))
     assert mean["real_seen"].value is None
     assert (mean["gap"].value, mean["half_width"].value) == (0, 0)

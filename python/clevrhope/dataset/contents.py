@@ -218,10 +218,9 @@ def of_episodes_alone(layout: Layout) -> str:
     manifest = read_manifest(layout.manifest, files=False)
     if manifest is None or manifest.splits or manifest.covr or not manifest.nonce:
         return ""
-    return (
-        f"it has episodes with nonce words alone: clevrhope ask {layout.root} --nonce asks models about "
-        f"them, and clevrhope show {layout.root} --hop none --split nonce_unseen shows them"
-    )
+    asks = command_line("ask", layout.root, "--nonce")
+    shows = command_line("show", layout.root, "--hop", "none", "--split", "nonce_unseen")
+    return f"it has episodes with nonce words alone: {asks} asks models about them, and {shows} shows them"
 
 
 def _no_split(layout: Layout, name: str, hop: str, known: Sequence[str]) -> ConfigError:

@@ -1,8 +1,7 @@
 """Wrong answers to some questions about held-out pairs, drawn with a seed, with their images."""
 
 from collections.abc import Iterator, Sequence
-from shlex import quote
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +11,11 @@ from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_table import open_split
 from clevrhope.dataset.vocab import NO_ANSWER, read_vocab
-from clevrhope.describe.contact_sheet import Box, pair_boxes, sketch_url, thumbnail_url
-from clevrhope.errors import ClevrhopeError
+from clevrhope.describe.contact_sheet import pair_boxes, sketch_url, thumbnail_url
+from clevrhope.errors import ClevrhopeError, command_line
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import NOT_GIVEN
-from clevrhope.report.page import Cards, Table
+from clevrhope.report.page import Cards, Failure, Table
 from clevrhope.report.results import FLOORS, Result
 from clevrhope.splits.kinds import OOD
 
@@ -26,26 +25,6 @@ _HOW = (
     f"Drawn at random with seed {SEED}, from the runs of models that see the image: as many from each run as "
     f"from any other, or one each from {N_SHOWN} runs where there are more."
 )
-
-
-class Failure(NamedTuple):
-    """A wrong answer."""
-
-    model: str
-    """With the diversity that it was trained on."""
-    hop: str
-    row: int
-    """The question's number in the split."""
-    question: str
-    right: str
-    given: str
-    """"no answer" where its reply or program gave none."""
-    image: str
-    """The image, or a sketch where it was not rendered, as a data URL; "" if there is no scene."""
-    boxes: Sequence[Box]
-    """The boxes of the objects with the held-out pair."""
-    command: str
-    """What shows the question, beside the dataset's folder."""
 
 
 def failure_cards(results: Sequence[Result]) -> list[Cards]:
@@ -96,7 +75,7 @@ def _of_run(result: Result, n: int, generator: np.random.Generator) -> Iterator[
         scenes = {scene["image_index"]: scene for scene in scenes_of(layout, test_set.pool, wanted)}
     pair, size_px = folder.hop(result.hop).held_out or (), folder.manifest.raster_px
     diversity = f", diversity {result.trained_diversity}" if result.diversity else ""
-    name = quote(layout.root.resolve().name)
+    name = layout.root.resolve().name
     for row in rows.tolist():
         index = int(test_set.image_idxs[row])
         scene = scenes.get(index)
@@ -112,5 +91,5 @@ def _of_run(result: Result, n: int, generator: np.random.Generator) -> Iterator[
             given=names.get(int(given[row]), NO_ANSWER).replace(NO_ANSWER, "no answer"),
             image=image,
             boxes=() if scene is None else pair_boxes(scene, pair, size_px),
-            command=f"clevrhope browse {name} --question {result.hop}/{OOD}/{row}",
+            command=command_line("browse", name, "--question", f"{result.hop}/{OOD}/{row}"),
         )

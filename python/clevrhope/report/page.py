@@ -7,12 +7,10 @@ needs neither server nor network; the Markdown is GitHub's, with figures as file
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, NamedTuple
 
+from clevrhope.describe.contact_sheet import Box
 from clevrhope.pages import render_page
-
-if TYPE_CHECKING:
-    from clevrhope.report.failures import Failure
 
 FIGURES = "figures"
 """Folder of the images, beside the Markdown file."""
@@ -63,12 +61,32 @@ class Figure:
     note: str = ""
 
 
+class Failure(NamedTuple):
+    """A wrong answer."""
+
+    model: str
+    """With the diversity that it was trained on."""
+    hop: str
+    row: int
+    """The question's number in the split."""
+    question: str
+    right: str
+    given: str
+    """"no answer" where its reply or program gave none."""
+    image: str
+    """The image, or a sketch where it was not rendered, as a data URL; "" if there is no scene."""
+    boxes: Sequence[Box]
+    """The boxes of the objects with the held-out pair."""
+    command: str
+    """What shows the question, beside the dataset's folder."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cards:
     """Wrong answers with their images; Markdown has the table alone."""
 
     kind: ClassVar = "cards"
-    cards: Sequence["Failure"]
+    cards: Sequence[Failure]
     table: Table
 
 
