@@ -16,7 +16,7 @@ from clevrhope.pipeline.matching import noun
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.splits.hops import Hop
 
-FUNCTIONS = Path(__file__).parents[2] / "docs" / "functions.md"
+PAGE = Path(__file__).parents[2] / "docs" / "own_values.md"
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,8 @@ def test_what_is_one_is_not_named_as_several() -> None:
 
 def test_the_suggested_orange_is_rendered_as_orange(cli: Cli, tmp_path: Path) -> None:
     """Properties are amounts of light, so the orange of web pages would come out as amber."""
-    (triple,) = re.findall(r'"orange": (\[[\d, ]+\])', FUNCTIONS.read_text("utf-8"))
-    (amber,) = re.findall(r"the orange of web pages, (\[[\d, ]+\])", FUNCTIONS.read_text("utf-8"))
+    (triple,) = re.findall(r'"orange": (\[[\d, ]+\])', PAGE.read_text("utf-8"))
+    (amber,) = re.findall(r"the orange of web pages,\s+(\[[\d, ]+\])", PAGE.read_text("utf-8"))
     properties = json.loads((blender_assets() / "properties.json").read_text("utf-8"))
     properties["colors"] |= {"orange": json.loads(triple), "amber": json.loads(amber)}
     (tmp_path / "properties.json").write_text(json.dumps(properties))

@@ -103,7 +103,9 @@ class AnswerKey:
         self._entries: Mapping[str, Mapping[str, Any]] = getattr(self._manifest, kind.listed)
         if kind is not SINGLE and not self._entries:
             what = kind.what.removeprefix("a file of ")
-            raise DatasetError(f"{folder}: it has no {what}; the option --{kind.listed} of clevrhope build adds them")
+            raise DatasetError(
+                f"{folder}: it has no {what}; the option --{kind.listed} of clevrhope build adds them"
+            )
         self._vocab = read_vocab(kind.vocab(self._layout, kind.splits[0]))
         numbers = self._vocab.answer_token_to_idx
         self.answers: Mapping[str, int] = {
