@@ -232,7 +232,7 @@ def test_the_page_shows_both_answers_with_their_images(folder: Path) -> None:
     page = Layout(folder).contact_sheet.read_text()
     part = page[page.index('<section id="rubber_cylinder">') :].partition("</section>")[0]
     for split in COVR_SPLITS:
-        of_split = part[part.index(f"<h3>{split} ") :].split("<h3>")[1]
+        of_split = part.partition(f'">{split} <span>')[2].partition("<h3 ")[0]
         cards = re.findall(r"<article>.*?</article>", of_split, re.DOTALL)
         rows = json_rows(folder, split)[: 2 * len(cards)]
         assert len(cards) == 4

@@ -474,22 +474,54 @@ def test_folders_without_episodes_are_refused(folders: Path, tmp_path: Path) -> 
 # What is scored.
 
 
-def test_unseen_below_chance_is_explained_but_not_for_a_silent_model(
-    folders: Path, batch: Path, tmp_path: Path
+@pytest.fixture(scope="module")
+def four_turns(tmp_path_factory: pytest.TempPathFactory) -> Episodes:
+    """Four groups of each form, so that an accuracy of 0 is below chance by its interval."""
+    out = tmp_path_factory.mktemp("four") / "turns"
+    build_demo(out, nonce=44, hops=("none",), splits=(), render=False)
+    return Episodes(out)
+
+
+def predicted(key: Episodes, out: Path, answer: Callable[[str, str], str], splits: Sequence[str]) -> Path:
+    """Predictions of these splits, by their split and right answer."""
+    place = {"hop": "none", "asked_of": key.asked_of}
+    return write_lines(out, [
+        {**place, "split": split, "question_index": k, "answer": answer(split, table.answer_names[number])}
+        for split, table in key.conditions.items() if split in splits
+        for k, number in enumerate(table.answers.tolist())
+    ])  # fmt: skip
+
+
+def test_unseen_below_chance_is_explained_but_not_for_a_silent_or_a_wrong_model(
+    four_turns: Episodes, tmp_path: Path
 ) -> None:
-    def below(name: str, answer: Callable[[Mapping[str, Any]], str]) -> list[str]:
-        out = tmp_path / f"{name}.jsonl"
-        replies = results(batch, f"replies_{name}", answer, ["none"])
-        write_answers(replies, batch, out, folder=folders / "told", partial=True)
-        scores = score_nonce(folders / "told", out, seed=1, bootstrap=0)
-        if name == "resembling":
+    """An accuracy below chance in both conditions, or of a form that asks otherwise, has other reasons."""
+
+    def below(wrong: Sequence[str], *, reply: str = "") -> list[str]:
+        """Where `score` says so of a model that is wrong in some conditions, and right in others."""
+
+        def answer(split: str, right: str) -> str:
+            other = {"yes": "no", "no": "yes"}.get(right, "0" if right == "1" else "1")
+            return reply or (other if split in wrong else right)
+
+        out = predicted(four_turns, tmp_path / "p.jsonl", answer, NONCE_SPLITS)
+        scores = score_nonce(four_turns.folder, out, seed=1, bootstrap=100)
+        if wrong == ["nonce_unseen"]:
             check_words("\n".join(scores_lines(scores)))
         found: list[str] = scores_json(scores)["conditions"][0]["below_chance"]
         return found
 
-    strategy = STRATEGIES["resembles an image of either word"]
-    assert "form query_3x3" in below("resembling", lambda body: answered(body, strategy))
-    assert below("silent", lambda body: "I cannot say.") == []
+    assert below(["nonce_unseen"]) == ["form exist_3x3", "form exist_3x2"]
+    assert below(["nonce_seen"]) == below([]) == below([*NONCE_SPLITS]) == below([], reply="<UNK>") == []
+
+
+def test_one_condition_alone_has_no_scores_and_a_sentence_that_says_why(
+    four_turns: Episodes, tmp_path: Path
+) -> None:
+    out = predicted(four_turns, tmp_path / "p.jsonl", lambda _, right: right, ["nonce_unseen"])
+    scores = score_nonce(four_turns.folder, out, seed=1, bootstrap=0, partial=True)
+    assert scores.conditions[0].splits["nonce"].mean["unseen"].value is None
+    assert "No episode was answered in both conditions" in "\n".join(scores_lines(scores))
 
 
 def test_known_words_need_all_eight_probes(folders: Path, tmp_path: Path) -> None:
@@ -507,7 +539,7 @@ def test_known_words_need_all_eight_probes(folders: Path, tmp_path: Path) -> Non
     assert (mean["group_unseen"].value, mean["group_unseen"].n) == (100, 15)
     assert mean["words_seen"].value == pytest.approx(100 * (4 * N - 1) / (4 * N))
     assert mean["real_seen"].value is None
-    assert (mean["gap"].value, mean["half_width"].value) == (0, 0)
+    assert (mean["gap"].value, mean["half_width"].value) == (0, None)
 
 
 @pytest.mark.parametrize(("form", "error"), [("exist_3x3", 0.1), ("exist_3x2", 0.1), ("count_3x3", 0.3)])

@@ -23,6 +23,7 @@ from clevrhope.metrics.episodes import Episodes
 from clevrhope.metrics.nonce import score_nonce
 from clevrhope.metrics.nonce_requests import NonceRequests, messages
 from clevrhope.metrics.nonce_strategies import STRATEGIES, play, table_of, views
+from clevrhope.metrics.nonce_strategies import accuracies as accuracies_of
 from clevrhope.metrics.request_files import read_requests, write_answers
 from clevrhope.pipeline import build
 from clevrhope.replies.instructions import find_instruction
@@ -85,7 +86,7 @@ def test_the_table_has_what_strategies_score_on_the_stream(folders: dict[str, Pa
     names = [each.title for name, each in STRATEGIES.items() if not name.startswith("noisy")]
     episodes = [each for each in stream.episodes(0, N) if each.group.form == form]
     known = accuracies(episodes, kinds, names)
-    lines = [*table_of(play(folders["told"], "strategies"))]
+    lines = [*table_of(accuracies_of(play(folders["told"], "strategies")))]
     first = lines.index(form.name) + 1
     printed = {line[0]: line[1:] for line in lines[first : first + len(STRATEGIES)]}
     for name, (unseen, seen) in known.items():
@@ -104,6 +105,13 @@ def test_a_strategy_is_a_baseline(folders: dict[str, Path], cli: Cli, tmp_path: 
     (condition,) = score_nonce(folder, [out], seed=1, bootstrap=0, partial=True).conditions
     assert condition.splits["nonce"].mean["seen"].value == 100
     assert "symbolic learner" in cli("baseline", folder, "--kind", "strategies").out
+    known = json.loads(cli("baseline", folder, "--kind", "strategies", "--json").out)["accuracies"]
+    assert known["exist_3x3"]["symbolic_learner"] == {"unseen": 100, "seen": 100, "gap": 0}
+    cli("baseline", folder, "--kind", "strategies", "--out", tmp_path / "all.jsonl", code=2)
+    assert (
+        "it has episodes with nonce words alone"
+        in cli("baseline", folder, "--kind", "coin", "--out", tmp_path / "coin.jsonl", code=1).err
+    )
     assert not refusal_writes(cli, folder, tmp_path / "none.jsonl")
     with refused(ClevrhopeError):
         baseline(folder, "novel", suite="rad")

@@ -216,7 +216,6 @@ def test_pages_and_messages_say_what_a_folder_of_episodes_has(folder: Path, cli:
     assert "3.9 if 20%" in said
     for code, words in (
         (1, ("ask", folder, "--out", tmp_path / "asked.jsonl")),
-        (1, ("stats", folder)),
         (2, ("train", "question_only", folder, "--hop", "none", "--size", "25k", "--out", tmp_path / "run")),
     ):
         assert "it has episodes with nonce words alone: clevrhope ask" in cli(*words, code=code).err

@@ -37,7 +37,7 @@ def test_the_contact_sheet_shows_places_of_eight(folder: Path) -> None:
     page = (folder / "index.html").read_text()
     assert "as it does in one image of 8." in page
     assert "one of four" not in page
-    section = page.partition("<h3>minimal_ood ")[2].partition("</div>")[0]
+    section = page.partition('">minimal_ood <span>')[2].partition("<h3 ")[0]
     assert section.count("<article>") == 16, "two places"
 
 

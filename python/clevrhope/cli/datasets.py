@@ -23,7 +23,7 @@ from clevrhope.cli.arguments import (
     shown_progress,
 )
 from clevrhope.cli.request import dataset_options, read_request
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, command_line
 from clevrhope.runtime.terminal import say, say_json
 
 if TYPE_CHECKING:
@@ -326,7 +326,7 @@ def _show_summary(choices: dict[str, Any], request: "Request", summary: "Summary
             **({"covr": summary.covr} if summary.covr else {}),
             **({"nonce": summary.nonce} if summary.nonce else {}),
             "suites_removed": {suite: list(hops) for suite, hops in summary.suites.items()},
-            "contact_sheet": str(summary.contact_sheet),
+            "contact_sheet": str(summary.contact_sheet) if summary.contact_sheet else None,
             **({"edition": verified.as_json()} if verified else {}),
         }
         say_json(result)
@@ -371,7 +371,7 @@ def _summary_lines(request: "Request", summary: "Summary") -> list[str]:
     if edition is None or edition.seed != summary.seed:
         more["--seed"] = summary.seed
     lines.append(f"To reproduce: {repeated(more)}")
-    lines.append(f"Overview:     {summary.contact_sheet}")
+    lines.append(f"Overview:     {summary.contact_sheet or command_line('browse', summary.folder)}")
     for hop in summary.hops[:3]:
         lines.append(f"Datasheet:    {summary.folder / 'hops' / hop / 'DATASHEET.md'}")
     if len(summary.hops) > 3:

@@ -54,14 +54,16 @@ def baseline(
     from clevrhope.dataset.contents import find_hop
     from clevrhope.dataset.folder import Folder
     from clevrhope.metrics.baselines import baseline as run
-    from clevrhope.metrics.nonce_strategies import ALL, STRATEGIES, play, table_of
+    from clevrhope.metrics.nonce_strategies import ALL, STRATEGIES, accuracies, play, table_of
     from clevrhope.metrics.predictions import write_predictions
     from clevrhope.metrics.text_tables import table_lines
     from clevrhope.training.request import parse_size
 
-    table = [*table_of(play(folder, kind))] if kind in (ALL, *STRATEGIES) else []
+    found = accuracies(play(folder, kind)) if kind in (ALL, *STRATEGIES) else {}
     if kind == ALL:
-        show_result({"as_json": as_json}, {"table": table}, table_lines(table))
+        if out is not None:
+            raise click.UsageError("--out: strategies are many; name one of them, whose predictions it gets")
+        show_result({"as_json": as_json}, {"accuracies": found}, table_lines([*table_of(found)]))
         return
     if out is None:
         raise click.UsageError("--out: name the file of predictions to write")
@@ -77,7 +79,7 @@ def baseline(
     result: dict[str, Any] = {"predictions": str(out), "model": kind, "n": n}
     if kind in STRATEGIES:
         score += ["--nonce", "--partial"]
-        lines, result = [*table_lines(table), *lines], {**result, "table": table}
+        lines, result = [*table_lines([*table_of(found)]), *lines], {**result, "accuracies": found}
     then = command_line(*score)
     show_result({"as_json": as_json}, {**result, "next": then}, [*lines, f"To score them: {then}"])
 
@@ -201,7 +203,7 @@ def ask(
             files.append(path)
             lines.append(f"{path}: a page with {of_page:,} questions; people open it and save a file each.")
         lines.append("Give nobody both pages. Then run" if nonce else "Then run")
-        replies, predictions = ["FILES..."], "people.jsonl"
+        replies, predictions = ["FILES..."], f"answered_{requests.name}"
     elif form == "vlmeval":
         from clevrhope.metrics.harness_files import write_table
 

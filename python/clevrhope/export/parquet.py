@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from clevrhope.dataset.question_kinds import IMAGE, LABEL, NONCE, SETS, SINGLE, Field
+from clevrhope.dataset.question_kinds import IMAGE, LABEL, NONCE, Field
 from clevrhope.export.columns import columns_of
 from clevrhope.export.croissant import croissant_json
 from clevrhope.export.readme import TITLE, readme
@@ -289,18 +289,24 @@ def _head(source: ExportSource, sizes: Sequence[TableSize]) -> str:
 
 
 def _body(source: ExportSource, shown: list[str]) -> str:
-    of_kind = {each.kind.name: columns_of(each) for each in reversed(source.splits)}
-    of_splits = of_kind.get(SINGLE.name, [])
+    of_episodes, of_sets, of_one = (
+        next((columns_of(each) for each in source.splits if is_of(each.kind)), [])
+        for is_of in (
+            lambda kind: kind is NONCE,
+            lambda kind: kind.of_sets,
+            lambda kind: not kind.of_sets and kind is not NONCE,
+        )
+    )
     return readme(
         source,
         "parquet",
         sheet=SHEET,
         shown=shown,
         has_prelim=any(hop.startswith(f"{PRELIM}_") for hop in source.by_hop()),
-        columns_of_one=of_splits,
-        columns_of_sets=of_kind.get(SETS.name, []),
-        columns_of_episodes=of_kind.get(NONCE.name, []),
+        columns_of_one=of_one,
+        columns_of_sets=of_sets,
+        columns_of_episodes=of_episodes,
         columns_of_suites=[
-            column for suite in source.suites[:1] for column in columns_of(suite) if column not in of_splits
+            column for suite in source.suites[:1] for column in columns_of(suite) if column not in of_one
         ],
     )

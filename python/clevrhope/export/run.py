@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.contents import choose, suite_command
+from clevrhope.dataset.contents import choose, of_episodes_alone, suite_command
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import Images, find_images
 from clevrhope.dataset.layout import FOLDERS, Layout
@@ -30,6 +30,7 @@ from clevrhope.runtime.settings import suggestion
 from clevrhope.runtime.whole_folder import check_new, whole_folder
 from clevrhope.splits.covr.kinds import COVR_TRAIN
 from clevrhope.splits.kinds import TRAIN
+from clevrhope.splits.nonce.kinds import NONCE_SPLITS
 
 SOURCE = "source.json"
 """The file that says what an export was made from; it is written first."""
@@ -93,7 +94,8 @@ def export(
         format: a name in `FORMATS`.
         hops: the HOPs to export; None for all in the folder.
         splits: the splits to export; None for all that are about one image, or in format "covr" for all that
-            are about sets of images. Some HOPs may lack a split.
+            are about sets of images, or of a folder of episodes alone for both conditions. Some HOPs may lack
+            a split.
         train_questions: number of questions of each `train`, from the first; 25_000 and 200_000 are the
             paper's smaller sets.
         images: False exports only text, as does a folder without images.
@@ -190,6 +192,8 @@ def _names(
         ConfigError: a split is of another kind; also as `choose` raises it.
     """
     names: list[tuple[str, str]] = []
+    if not splits and of_episodes_alone(layout):
+        splits = NONCE_SPLITS
     for kind in KINDS.values() if splits else (SINGLE if chosen.single else SETS,):
         named = [split for split in splits or () if kind_of(split) is kind]
         if named and kind is NONCE and not chosen.more:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.answer_counts import answer_counts, most_frequent
-from clevrhope.dataset.contents import choose_suite, find_hop, hops_in, splits_in
+from clevrhope.dataset.contents import choose_suite, find_hop, hops_in, of_episodes_alone, splits_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.oracle import execute_programs
@@ -67,6 +67,8 @@ def baseline(
         chosen = tuple(
             (hop, split) for hop in names for split in splits_in(layout, hop) if SPLITS[split].is_test_set
         )
+    if said := of_episodes_alone(layout):
+        raise DatasetError(f"{layout.root}: {said}")
     return _rows(layout, kind, chosen, size, suite, progress or Silent())
 
 

@@ -119,12 +119,14 @@ def _half_width(sums: Mapping[str, Floats]) -> tuple[Floats, Floats]:
     """Half of the gap's 95% interval: 1.96 SE, with the differences of a group of matched scenes summed.
 
     If groups were single episodes, of which b and c are right in one condition only, SE would be
-    sqrt((b + c) / n^2 - gap^2 / n).
+    sqrt((b + c) / n^2 - gap^2 / n). Undefined for one group alone and where all groups have one difference,
+    which do not tell how much groups differ.
     """
     n = sums["episodes"]
     gap = _UNSEEN(sums)[0] - _SEEN(sums)[0]
     squares = sums["squares"] - 2 * gap * sums["products"] + gap**2 * sums["squared_sizes"]
-    return 1.96 * ratio(np.sqrt(np.maximum(squares, 0)), n), n
+    differ = (sums["squared_sizes"] < n**2) & (squares > 1e-9)
+    return np.where(differ, 1.96 * ratio(np.sqrt(np.maximum(squares, 0)), n), np.nan), n
 
 
 def _chance(sums: Mapping[str, Floats]) -> tuple[Floats, Floats]:

@@ -11,7 +11,7 @@ from clevrhope.dataset.vocab import NO_ANSWER
 from clevrhope.metrics.collector import NOT_AN_ANSWER, NOT_GIVEN, AnswerNumbers, runs_of
 from clevrhope.metrics.episodes import Episodes
 from clevrhope.metrics.measures import NONCE
-from clevrhope.metrics.results import Condition, Model, Part, Results, SplitScores
+from clevrhope.metrics.results import Condition, Model, Part, Results, Scores, SplitScores
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.scoring import DEFAULT_BOOTSTRAP, answers_of_runs, scored_by
 from clevrhope.metrics.shares import Flags, score_flags
@@ -66,15 +66,23 @@ def score_nonce(
 
 
 def below_chance(scores: SplitScores) -> list[Part]:
-    """The groups whose accuracy in `unseen`, or its interval, is below chance; unread replies are guesses."""
-    found = []
-    for part, scored in scores.parts.items():
-        unseen, chance = scored.mean["unseen"], scored.mean["chance"].value
-        most = unseen.interval.high if unseen.interval else unseen.value
-        share_unread = (scored.mean["unread_unseen"].value or 0) / 100
-        if most is not None and chance is not None and most + share_unread * chance < chance - 1e-9:
-            found.append(part)
-    return found
+    """The forms that ask whether the pair is there and whose accuracy is below chance in `unseen` alone.
+
+    They are so by their intervals; unread replies count as guesses.
+    """
+
+    def is_below(mean: Scores, side: str) -> bool:
+        interval, chance = mean[side].interval, mean["chance"].value
+        guessed = (mean[f"unread_{side}"].value or 0) / 100
+        return interval is not None and chance is not None and interval.high < (1 - guessed) * chance - 1e-9
+
+    return [
+        part
+        for part, scored in scores.parts.items()
+        if (part.by, part.name[:5]) == ("form", "exist")
+        and is_below(scored.mean, "unseen")
+        and not is_below(scored.mean, "seen")
+    ]
 
 
 def episode_flags(key: Episodes, given: Mapping[Target, AnswerNumbers], model: Model) -> dict[str, Flags]:

@@ -298,8 +298,8 @@ def views(key: Episodes, table: QuestionTable) -> Iterator[View]:
         yield View(form.asks, options, (a, b), asked, tuple(support), said, seen, values, draws, program)
 
 
-def table_of(given: Iterable[Given]) -> Iterator[Line]:
-    """By form the accuracy of strategies in either condition, and the gap, in percent and points.
+def accuracies(given: Iterable[Given]) -> dict[str, dict[str, dict[str, float]]]:
+    """Form -> strategy -> its accuracy in `unseen` and in `seen`, and the `gap`, in percent and points.
 
     A guess counts as its chance of being right.
     """
@@ -307,9 +307,23 @@ def table_of(given: Iterable[Given]) -> Iterator[Line]:
     for row, form, share in given:
         of_form = shares.setdefault(form, {})
         of_form.setdefault(row["model"], {split: [] for split in NONCE_SPLITS})[row["split"]].append(share)
-    yield ("strategy", "unseen", "seen", "gap")
+    found: dict[str, dict[str, dict[str, float]]] = {}
     for form, of_form in shares.items():
-        yield form
         for name, by_split in of_form.items():
             unseen, seen = (100 * sum(each) / len(each) for each in by_split.values())
-            yield (STRATEGIES[name].title, f"{unseen:.1f}", f"{seen:.1f}", f"{unseen - seen:+.1f}")
+            found.setdefault(form, {})[name] = {"unseen": unseen, "seen": seen, "gap": unseen - seen}
+    return found
+
+
+def table_of(found: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Iterator[Line]:
+    """What `accuracies` returns as a table."""
+    yield ("strategy", "unseen", "seen", "gap")
+    for form, of_form in found.items():
+        yield form
+        for name, each in of_form.items():
+            yield (
+                STRATEGIES[name].title,
+                f"{each['unseen']:.1f}",
+                f"{each['seen']:.1f}",
+                f"{each['gap']:+.1f}",
+            )

@@ -149,11 +149,7 @@ def write_requests(
     with (progress or Silent()).stage("Writing requests", total=len(chosen), unit="splits") as advance:
         draw = (limit, levels, seed)
         requests = _requests(layout, out, chosen, suite, draw, form, instruction, same, advance)
-        n = write_predictions(out, requests, marked_by="answers")
-    if not n:
-        said = of_episodes_alone(layout) or "the folder has no test set"
-        raise DatasetError(f"{layout.root}: {said}")
-    return n
+        return write_predictions(out, requests, marked_by="answers")
 
 
 def chosen_splits(
@@ -187,6 +183,7 @@ def _requests(
     """
     limit, levels, seed = draw
     levels_there: set[int] = set()
+    n_drawn = 0
     manifest = existing_manifest(layout.manifest)
     attributes, asked_of = manifest.world["attributes"], manifest.digest
     for hop, split in chosen:
@@ -210,6 +207,7 @@ def _requests(
                 kept = np.flatnonzero(np.isin(of_questions, levels))
                 levels_there |= {*of_questions.tolist()}
             drawn = kept[drawn_in_turn(tests[kept], first_images[kept], most, seed=seed)]
+            n_drawn += len(drawn)
             indices = table.image_idxs[drawn]
             path_of = image_paths(layout, table.pool, indices[indices >= 0], out)
             spoken = Detokenizer(vocab)
@@ -242,6 +240,8 @@ def _requests(
             f"{layout.root}: no question of these splits is on level {min(missing)}; there are: "
             f"{', '.join(map(str, sorted(levels_there)))}"
         )
+    if not n_drawn:
+        raise DatasetError(f"{layout.root}: {of_episodes_alone(layout) or 'the folder has no test set'}")
 
 
 def asked_answers(

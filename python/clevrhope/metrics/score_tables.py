@@ -68,7 +68,7 @@ def scores_lines(results: Results) -> Iterator[str]:
     splits = [split for condition in results.conditions for split in condition.splits.values()]
     has = {f"has_{name}": any(split.by(name) for split in splits) for name in ("crossings", "groups")}
     below = [part for split in splits if results.kind == "nonce" for part in below_chance(split)]
-    names = list(dict.fromkeys(part.name or "all" for part in below))
+    names = list(dict.fromkeys(part.name for part in below))
     yield from render_lines("scores/notes.md", results=results, splits=splits, below_chance=names, **has)
 
 

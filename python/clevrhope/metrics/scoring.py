@@ -357,6 +357,14 @@ def files_of(predictions: Path | str | Sequence[Path | str]) -> list[Path]:
     return [Path(file) for file in files]
 
 
+_SUPPORTS = {
+    "message": "in one message with the question",
+    "turns": "in turns before the question",
+    "list": "as a list of images",
+}
+"""How the support of an episode was given, by what requests call it."""
+
+
 def notes_of(files: Iterable[Path], *, suite: str | None = None) -> tuple[str, ...]:
     """The distinct notes of files, or of their rows about a suite, with what the model was asked."""
     notes: dict[str, None] = {}
@@ -367,7 +375,7 @@ def notes_of(files: Iterable[Path], *, suite: str | None = None) -> tuple[str, .
         if row.get("instruction"):
             notes[f"asked with the instruction {row['instruction']}"] = None
         if row.get("support"):
-            notes[f"asked with the support given as {row['support']}"] = None
+            notes[f"asked with the support {_SUPPORTS.get(row['support'], row['support'])}"] = None
         if row.get("jpeg"):
             notes[f"about images as JPEG of quality {row['jpeg']}"] = None
     return tuple(notes)

@@ -103,9 +103,11 @@ def write_documents(
         write_measured(layout.measured, whole)
         write_whole(layout.datasheet, folder_datasheet(layout, manifest).encode())
         advance(1)
-        write_whole(layout.contact_sheet, contact_sheet(_sheet(resolved, manifest, used)).encode())
+        written = [layout.measured, layout.datasheet]
+        if manifest.splits or manifest.covr:  # a sheet has nothing to show of episodes, which browse shows
+            write_whole(layout.contact_sheet, contact_sheet(_sheet(resolved, manifest, used)).encode())
+            written.append(layout.contact_sheet)
         advance(1)
-    written = (layout.measured, layout.datasheet, layout.contact_sheet)
     return files | {layout.relative(path): record(path) for path in written}
 
 

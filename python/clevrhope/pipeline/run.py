@@ -85,7 +85,7 @@ class Summary:
     n_published: int
     """Number of scenes in use that are CLEVR's, with or without images."""
     n_bytes: int
-    contact_sheet: Path
+    contact_sheet: Path | None
     seconds: float = 0.0
 
 
@@ -375,5 +375,5 @@ def _summary(work: Work, manifest: Manifest) -> Summary:
         n_copied=n_copied if rendered else 0,
         n_published=sum(engine.n_published(pool, indices) for pool, indices in used.items()),
         n_bytes=sum(file.bytes for file in manifest.files.values()),
-        contact_sheet=resolved.layout.contact_sheet,
+        contact_sheet=resolved.layout.contact_sheet if manifest.splits or manifest.covr else None,
     )
