@@ -21,6 +21,9 @@ if str(DOCS) not in sys.path:
 
 from urls import main, with_links  # noqa: E402
 
+from benchmarks.shared_questions import read_scores  # noqa: E402
+from benchmarks.slopes_by_cluster import by_cluster, over_clusters, slopes_of  # noqa: E402
+
 
 def means(model: str, split: str, diversity: int, trained_on: str = "") -> tuple[float, int]:
     """The mean accuracy of the runs of the experiment hour at their end, in per cent, and their number."""
@@ -50,8 +53,16 @@ def test_the_result_is_that_of_the_committed_file() -> None:
     measured = [*first, *of_pair[1:]]
     assert {n for _, n in measured} == {8}
     assert [number for number in said if number != 95] == [round(value, 1) for value, _ in measured]
-    (slope,) = re.findall(r"each doubling adds ([\d.]+) points", result)
-    assert float(slope) == round((of_pair[2][0] - of_pair[0][0]) / 2, 1)
+    scores = read_scores(DOCS / "results_hour.csv", model="object_transformer", asked="cyan_cylinder-d4")
+    clusters = by_cluster(slopes_of(scores), "cyan_cylinder")
+    mean = over_clusters(clusters)
+    found = [mean.value, mean.interval.low, mean.interval.high]
+    (slope,) = re.findall(
+        r"adds ([\d.]+) points \(95% interval ([\d.]+)\s+to ([\d.]+); p = ([\d.]+), the smallest that (\d)",
+        result,
+    )
+    assert [float(number) for number in slope] == [*(round(each, 1) for each in found), 0.031, len(clusters)]
+    assert mean.p_value == pytest.approx(2**-5)
 
 
 def test_the_first_experiment_is_a_part_of_hour() -> None:

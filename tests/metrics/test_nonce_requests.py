@@ -35,6 +35,7 @@ from clevrhope.metrics.request_files import read_requests, write_answers
 from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.metrics.scores_json import scores_json
 from clevrhope.metrics.shares import score_flags
+from clevrhope.metrics.survey import write_survey
 from clevrhope.replies.instructions import INSTRUCTIONS
 from clevrhope.scenes.vocabulary import default_vocabulary
 from clevrhope.splits.nonce.draws import Draws
@@ -362,6 +363,22 @@ def test_a_limit_takes_whole_groups_and_less_of_it_is_a_part(folders: Path) -> N
     assert {int(forms[k]) for k in more} == {0, 1, 2, 3, 4}
 
 
+def test_requests_are_told_as_json_and_their_answers_are_no_requests(
+    folders: Path, tmp_path: Path, cli: Cli
+) -> None:
+    ask = ["ask", folders / "told", "--nonce", "--limit", 2, "--seed", 1, "--quiet", "--format", "html"]
+    found = json.loads(cli(*ask, "--out", "people.html", "--json").out)
+    assert found["files"] == ["people.jsonl", "people_A.html", "people_B.html"]
+    assert found["next"].endswith(" --out answered_people.jsonl")
+    page = (tmp_path / "people_A.html").read_text("utf-8")
+    assert "Objects are cubes, spheres and cylinders" in page
+    other = {kind: [f"{value}er" for value in values] for kind, values in TYPES}
+    write_survey(tmp_path / "people.jsonl", tmp_path / "own.html", page="A", attributes=other)
+    assert "<p>Objects differ in size, color, material, shape.</p>" in (tmp_path / "own.html").read_text(
+        "utf-8"
+    )
+
+
 def test_turns_of_a_support(folders: Path) -> None:
     out = folders / "turns.jsonl"
     NonceRequests(folders / "told", seed=1, controls=["none"], support="turns", limit=2).write(out)
@@ -513,6 +530,16 @@ def test_unseen_below_chance_is_explained_but_not_for_a_silent_or_a_wrong_model(
 
     assert below(["nonce_unseen"]) == ["form exist_3x3", "form exist_3x2"]
     assert below(["nonce_seen"]) == below([]) == below([*NONCE_SPLITS]) == below([], reply="<UNK>") == []
+
+
+def test_a_form_has_its_chance_where_its_last_group_is_cut(tmp_path: Path) -> None:
+    """Of 8 episodes, two are of `count`, whose groups have three."""
+    build_demo(tmp_path / "cut", nonce=8, hops=("none",), splits=(), render=False)
+    key = Episodes(tmp_path / "cut")
+    out = predicted(key, tmp_path / "p.jsonl", lambda _, right: right, NONCE_SPLITS)
+    found = score_nonce(tmp_path / "cut", out, seed=1, bootstrap=0).conditions[0].splits["nonce"].by("form")
+    assert found["count_3x3"].mean["chance"].value == pytest.approx(100 / 3)
+    assert found["exist_3x3"].mean["chance"].value == 50
 
 
 def test_one_condition_alone_has_no_scores_and_a_sentence_that_says_why(

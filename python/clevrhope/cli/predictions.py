@@ -184,7 +184,8 @@ def ask(
         from clevrhope.metrics.nonce_requests import PAGES, NonceRequests
 
         asked = NonceRequests(folder, controls=controls, limit=limit, support=support, **same)
-        say(f"{len(asked.chosen):,} requests with {asked.n_images:,} images")
+        if not as_json:
+            say(f"{len(asked.chosen):,} requests with {asked.n_images:,} images")
         n, pages = asked.write(requests), PAGES
     else:
         n = write_requests(folder, requests, progress=shown_progress({"quiet": quiet}), **same, **choices)
@@ -194,12 +195,14 @@ def ask(
     files = [requests]
     lines: list[str] = []
     if form == "html":
+        from clevrhope.dataset.folder import Folder
         from clevrhope.metrics.survey import paragraphs, write_survey
 
+        world = Folder.open(folder, finished=False).attributes
         above = [] if found is None else paragraphs(found.text)
         for page in pages:
             path = out.with_stem(f"{out.stem}_{page}") if page else out
-            of_page = write_survey(requests, path, instructions=above, page=page)
+            of_page = write_survey(requests, path, instructions=above, page=page, attributes=world)
             files.append(path)
             lines.append(f"{path}: a page with {of_page:,} questions; people open it and save a file each.")
         lines.append("Give nobody both pages. Then run" if nonce else "Then run")

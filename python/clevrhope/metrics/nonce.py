@@ -16,6 +16,7 @@ from clevrhope.metrics.rows import Target
 from clevrhope.metrics.scoring import DEFAULT_BOOTSTRAP, answers_of_runs, scored_by
 from clevrhope.metrics.shares import Flags, score_flags
 from clevrhope.splits.hops import NONE
+from clevrhope.splits.nonce.episodes import FORMS
 from clevrhope.splits.nonce.kinds import CONTROLS, NONCE_SPLITS, TEST, control_split
 from clevrhope.splits.nonce.supports import CONDITIONS
 
@@ -118,9 +119,8 @@ def episode_flags(key: Episodes, given: Mapping[Target, AnswerNumbers], model: M
         known = known & right["words", side].all(axis=2)
     unseen, seen = (right[TEST, side].all(axis=2) for side in CONDITIONS)
     both = (there[TEST, "unseen"] & there[TEST, "seen"]).all(axis=2)
-    sizes = np.bincount(key.groups)[key.groups]
-    forms = np.unique(table.question_families, return_inverse=True)[1]
-    n_answers = np.asarray([max(2, sizes[forms == form].max()) for form in range(forms.max() + 1)])[forms]
+    n_scenes = {form.name: form.n_scenes for form in FORMS}
+    n_answers = np.asarray([n_scenes[name] for name in table.forms])[table.question_families]
     sixths = both * (_SIXTHS // n_answers)
     flags |= {"probed": probed, "known": known, "known_episodes": both & known}
     flags |= {"sixths": sixths, "squared_sixths": sixths**2}

@@ -70,9 +70,11 @@ class NonceRequests:
         for control in self.controls:
             if control not in known:
                 raise ConfigError(
-                    f'--control: {self.folder} has no control "{control}" with --format {self.form}; there '
+                    f'control: {self.folder} has no control "{control}" for the format {self.form}; there '
                     f"are: {', '.join(known)}"
                 )
+        if self.support not in (MESSAGE, TURNS):
+            raise ConfigError(f'support: "{self.support}"; expected {MESSAGE} or {TURNS}')
         sizes = np.bincount(self.episodes.groups)
         self._first_rows, self._groups = np.cumsum(sizes) - sizes, np.arange(len(sizes))
         if self.limit is not None:

@@ -1,7 +1,7 @@
 """The page on which people answer requests: one file, which needs no server and sends nothing anywhere."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,17 @@ from clevrhope.metrics.harness_files import image_url
 from clevrhope.metrics.request_files import numbered_requests
 from clevrhope.pages import render_page
 from clevrhope.runtime.atomic import write_whole
+from clevrhope.scenes.vocabulary import default_vocabulary
 
 
 def paragraphs(text: str) -> list[str]:
     """The paragraphs of instructions, which blank lines separate."""
     return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
+
+
+def _is_of_clevr(attributes: Mapping[str, Sequence[str]]) -> bool:
+    known = {kind: {*values} for kind, values in default_vocabulary().attribute_types}
+    return known == {kind: {*values} for kind, values in attributes.items()}
 
 
 def write_survey(
@@ -25,6 +31,7 @@ def write_survey(
     title: str = "{n} questions about images",
     instructions: Sequence[str] = (),
     page: str = "",
+    attributes: Mapping[str, Sequence[str]] | None = None,
 ) -> int:
     """Writes the page for the requests of a file that have `asked`; returns the number of questions.
 
@@ -34,6 +41,7 @@ def write_survey(
         title: its heading; `{n}` stands for the number of questions.
         instructions: paragraphs that come first; if empty, those that the page has.
         page: only requests of this page; "" for all.
+        attributes: each attribute type of the world with its values; None for those of CLEVR.
 
     Raises:
         ConfigError: a request does not say among which answers it asks.
@@ -70,6 +78,7 @@ def write_survey(
         title=title.replace("{n}", f"{len(questions):,}"),
         instructions=instructions,
         n_questions=len(questions),
+        attributes={} if attributes is None or _is_of_clevr(attributes) else attributes,
         data={"questions": questions, "images": [*images.values()], "key": f"clevrhope/{key}{page}"},
     )
     write_whole(out, page.encode())
