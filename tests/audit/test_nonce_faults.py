@@ -52,6 +52,15 @@ def other_program(data: Spoilt) -> None:
     both(data, put("programs", 0, rows_of(data, UNSEEN, "programs")[4]))
 
 
+def other_form(data: Spoilt) -> None:
+    """Row 0 asks whether a pair of a 3 x 3 grid is there."""
+    both(data, put("question_families", 0, 1))
+
+
+def other_grid(data: Spoilt) -> None:
+    both(data, put("grids", 0, 1))
+
+
 def complex_wrong_answer(data: Spoilt) -> None:
     both(data, put("answers", 9, rows_of(data, UNSEEN, "answers")[10]))
 
@@ -180,7 +189,9 @@ def always_the_same_first(data: Spoilt) -> None:
     [
         (wrong_answer, {"answers", "scenes", "balance"}),
         (other_text, {"answers", "scenes"}),
-        (other_program, {"answers", "scenes"}),
+        (other_program, {"answers", "scenes", "words"}),
+        (other_form, {"words"}),
+        (other_grid, {"words"}),
         (complex_wrong_answer, {"answers", "scenes", "balance"}),
         (complex_other_text, {"answers"}),
         (complex_other_program, {"answers"}),

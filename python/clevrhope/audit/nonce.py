@@ -115,6 +115,26 @@ class Condition:
         form = self.attributes["forms"][self.columns["question_families"][row]]
         return str(form).startswith(_COMPLEX)
 
+    def form_and_grid(self, row: int) -> tuple[str, str]:
+        """The names of a row's form and grid, as the file says."""
+        form, grid = (
+            self.attributes[names][self.columns[column][row]]
+            for names, column in (("forms", "question_families"), ("grid_names", "grids"))
+        )
+        return str(form), str(grid)
+
+    def found_form_and_grid(self, row: int) -> tuple[str, str]:
+        """The same, as a row's program, pair and words have it."""
+        (of_a, _), (of_b, _) = self.pair(row)
+        program = self.program(row)
+        rest = [name for name in program if not name.startswith("filter_")]
+        asks = rest[0].partition("_")[0]
+        is_simple = rest[1:] == (["unique", "scene"] if asks == "query" else ["scene"])
+        if not is_simple or len(program) - len(rest) != 2:
+            asks = _COMPLEX
+        n_b = sum(kind == of_b for kind, _ in self.named(row))
+        return f"{asks}_3x{n_b}", f"{of_a}_{of_b}"
+
     def program(self, row: int) -> list[str]:
         """The functions of a program in prefix order."""
         return [
@@ -258,7 +278,8 @@ def of_support(unseen: Condition, seen: Condition, row: int) -> Iterator[Found]:
     swapped = [(one, other) for one, other in pairs if one["image_index"] != other["image_index"]]
     n_b = sum(kind == of_b for kind, _ in unseen.named(row))
     if len(swapped) != (2 if n_b > 2 else 4):
-        yield row, "not as many support objects differ between the conditions as should, but", len(swapped)
+        wanted = "two" if n_b > 2 else "four"
+        yield row, f"not {wanted} support objects differ between the conditions, but", len(swapped)
     counts = [Counter(str(each["objects"][0][of_b]) for each in of) for of in zip(*swapped, strict=True)]
     if len(counts) == 2 and counts[0] != counts[1]:
         yield (
@@ -304,6 +325,8 @@ def of_words(of: Condition, row: int, known: set[str]) -> Iterator[Found]:
     if strange := sorted(known.intersection(named.values())):
         yield row, "not a nonce word", strange[0]
     grid = {kind for kind, _ in of.pair(row)}
+    if (stated := of.form_and_grid(row)) != (found := of.found_form_and_grid(row)):
+        yield row, f"its form and grid are not {' '.join(found)}, but", " ".join(stated)
     if not {*of.pair(row)} <= named.keys() or {kind for kind, _ in named} != grid:
         yield row, "the values with words are not those of the grid, but", sorted(named)
     said = [{*of.vocab.text(each.tolist()).split()} for each in of.columns["statements"][row]]

@@ -124,7 +124,7 @@ BESIDE_CLEVR = ("scenes of CLEVR",)
 
 
 def audit(
-    folder: Path,
+    folder: Path | str,
     *,
     against: Path | None = None,
     templates: Path | None = None,
@@ -148,7 +148,7 @@ def audit(
             dataset's, or the CLEVR folder cannot be read. Everything else is in the report, including files
             of the dataset that are missing or cannot be read.
     """
-    shown = progress or Silent()
+    folder, shown = Path(folder), progress or Silent()
     if is_captions(folder):
         if against or templates or properties:
             raise ConfigError(f"{folder}: it has captions, whose audit takes no options")
