@@ -19,6 +19,7 @@ from clevrhope.dataset.question_kinds import NONCE
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, RenderError, SceneError
+from clevrhope.export import export
 from clevrhope.images.settings import BlenderSettings
 from clevrhope.pipeline import build
 from clevrhope.pipeline.forecast import make_plan
@@ -238,3 +239,15 @@ def test_an_episode_is_shown_in_its_words(folder: Path, cli: Cli) -> None:
 def test_a_world_that_is_too_crowded_is_named(tmp_path: Path) -> None:
     with refused(SceneError):
         build_demo(tmp_path, **ALONE, render=False, world={"min_pixels": 4000, "max_restarts": 50})
+
+
+def test_episodes_are_batched_and_public_functions_take_texts_as_paths(folder: Path, tmp_path: Path) -> None:
+    torch_data = pytest.importorskip(
+        "torch.utils.data", reason="torch is not installed: pip install clevrhope[train]"
+    )
+    dataset = clevrhope.load(str(folder), "none", "nonce_seen")
+    batch = next(iter(torch_data.DataLoader(dataset, batch_size=2, collate_fn=clevrhope.collate)))
+    assert batch["partner"].tolist() == [item["partner"] for item in (dataset[0], dataset[1])]
+    assert audit(str(folder)).ok
+    export(str(folder), str(tmp_path / "parquet"), format="parquet")
+    assert [*(tmp_path / "parquet" / "nonce").glob("nonce_seen-*.parquet")]

@@ -66,7 +66,7 @@ def collate(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     batch: dict[str, Any] = {}
     for name in items[0]:
         values = [item[name] for item in items]
-        if name in ("original", "partner"):
+        if all(isinstance(value, Mapping) for value in values) and name in ("original", "partner"):
             batch[name] = collate(values)
         else:
             batch[name] = default_collate(values) if _can_be_stacked(values) else values

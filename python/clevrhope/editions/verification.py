@@ -132,7 +132,7 @@ class Verification:
         return f"{splits}, {self.n_questions:,} questions, {scenes}, {images}"
 
 
-def verify(folder: Path, progress: Progress | None = None) -> Verification:
+def verify(folder: Path | str, progress: Progress | None = None) -> Verification:
     """Computes the digests of a finished dataset, and compares those of an edition with the frozen ones.
 
     A damaged or missing file is reported in the result; the other files are still read.
@@ -142,6 +142,7 @@ def verify(folder: Path, progress: Progress | None = None) -> Verification:
         DatasetError: its manifest is damaged, its build is not finished, or it is a part of a dataset.
         ConfigError: it is an edition that this version does not have.
     """
+    folder = Path(folder)
     opened = Folder.open(folder)
     layout, manifest = opened.layout, opened.manifest
     edition = read_edition(manifest.edition["name"]) if manifest.edition else None

@@ -71,8 +71,8 @@ class Exported:
 
 
 def export(
-    folder: Path,
-    out: Path,
+    folder: Path | str,
+    out: Path | str,
     *,
     format: str,
     hops: Sequence[str] | None = None,
@@ -113,7 +113,7 @@ def export(
         DatasetError: `out` is not empty, a file of the dataset is missing or truncated, or the disk is full
             or not writable.
     """
-    chosen = _format(format)
+    chosen, folder, out = _format(format), Path(folder), Path(out)
     if masks and not chosen.more:
         raise ConfigError(f"--masks goes with --format parquet, not {format}; coco has masks without it")
     if not chosen.prompts and (levels or instruction is not None):
