@@ -97,6 +97,16 @@ def test_readme_and_tutorial_give_the_same_commands_and_numbers_of_the_first_exp
         for part in parts
     )
     assert [row for row in ours if row] == [row[:2] for row in theirs if row]
+    with (DOCS / "results" / "first.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["metric"] == "accuracy"]
+    found = [
+        [(row["mean_percent"], row["low"], row["high"]) for row in rows if row["model"] == model]
+        for model in ("object_transformer", "question_only")
+    ]
+    assert [[f"{float(value):.1f}" for value, _, _ in of] for of in found] == [row for row in ours if row]
+    for of_model in found:
+        cells = (f"{float(value):.1f} [{float(low):.1f}, {float(high):.1f}]" for value, low, high in of_model)
+        assert all(cell in parts[1] for cell in cells)
 
 
 def test_links_follow_one_setting(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from clevrhope.errors import ConfigError, DatasetError, command_line
+from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.experiments.plan import Plan
 from clevrhope.experiments.run import write_report
 from clevrhope.runtime.atomic import write_whole
@@ -27,8 +27,9 @@ def publish(plan: Plan, folder: Path, progress: Progress | None = None) -> tuple
     left = [chain.name for chain in chains if not chain.done]
     if left:
         raise ConfigError(
-            f"{file}: {len(left)} of {len(chains)} datasets and runs are unfinished or failed, such as "
-            f"{left[0]}; repeat {command_line('experiment', file)} without --publish until nothing fails"
+            f"{plan.experiment.out}: {len(left)} of {len(chains)} datasets and runs of {file.name} are not "
+            f"there or failed, such as {left[0]}; repeat the experiment without --publish until nothing "
+            "fails, or name its folder with --out"
         )
     experiment = {"file": file.name, "sha256": sha256(file.read_bytes()).hexdigest()}
     table, record = folder / f"{file.stem}.csv", folder / f"{file.stem}.json"

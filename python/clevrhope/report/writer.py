@@ -73,7 +73,7 @@ class Report:
 
 def report(
     runs: Sequence[str | Path],
-    out: Path,
+    out: Path | str,
     *,
     model: str | None = None,
     dataset: Path | None = None,
@@ -104,6 +104,7 @@ def report(
             a dataset.
     """
     progress = progress or Silent()
+    out = Path(out)
     within = next((each for each in (out.resolve(), *out.resolve().parents) if is_dataset(each)), None)
     if within is not None:
         raise DatasetError(

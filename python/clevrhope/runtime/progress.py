@@ -40,9 +40,9 @@ class Silent:
             nonlocal done
             done += n
 
-        LOG.info("%s: %s to do", title, f"{total:,} {unit}" if total else unit)
+        LOG.info("%s: %s", title, f"{total:,} {unit} to do" if total else "begins")
         yield advance
-        LOG.info("%s: %s done", title, f"{done:,} {unit}")
+        LOG.info("%s: %s", title, f"{done:,} {unit} done" if done else "done")
 
 
 def ignore_advance(n: int, /, *, there: bool = False) -> None:
