@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 #: The words of a link or an image, an address before the path or none, and the path.
 _LINK = re.compile(
     r"(!?\[[^\]]*\]\()(?:https?://[^)\s]+?/(?:blob|raw)/main/)?"
-    r"((?:docs/)?[\w./-]+\.(?:md|png|cff)|LICENSE)(?=[)#])"
+    r"((?:docs/)?[\w./-]+\.(?:md|png|cff|csv|json)|LICENSE)(?=[)#])"
 )
 _TABLE = re.compile(r"\n\[project\.urls\]\n(?:[^\n\[]+\n)*")
 
