@@ -99,6 +99,8 @@ def test_a_build_says_how_to_repeat_it(cli: Cli, tmp_path: Path) -> None:
     assert line.endswith("--out 'my data' --seed " + line.rpartition(" ")[2])
     Path("my data").rename("first")
     assert f"To reproduce: clevrhope {line}\n" in cli(*shlex.split(line)).out
+    told = cli(*shlex.split(line), "--nonce", 2).out
+    assert "To reproduce: clevrhope info 'my data' prints the 2 commands that made this folder\n" in told
     files = [path.relative_to("first") for path in sorted(Path("first").rglob("*.h5"))]
     assert files
     for path in files:

@@ -370,7 +370,11 @@ def _summary_lines(request: "Request", summary: "Summary") -> list[str]:
     more: dict[str, object] = {"--edition": edition.name} if edition else {}
     if edition is None or edition.seed != summary.seed:
         more["--seed"] = summary.seed
-    lines.append(f"To reproduce: {repeated(more)}")
+    if summary.n_requests > 1:
+        every = command_line("info", summary.folder)
+        lines.append(f"To reproduce: {every} prints the {summary.n_requests} commands that made this folder")
+    else:
+        lines.append(f"To reproduce: {repeated(more)}")
     lines.append(f"Overview:     {summary.contact_sheet or command_line('browse', summary.folder)}")
     for hop in summary.hops[:3]:
         lines.append(f"Datasheet:    {summary.folder / 'hops' / hop / 'DATASHEET.md'}")

@@ -86,6 +86,8 @@ class Summary:
     """Number of scenes in use that are CLEVR's, with or without images."""
     n_bytes: int
     contact_sheet: Path | None
+    n_requests: int
+    """Number of different commands that made the folder, this one included."""
     seconds: float = 0.0
 
 
@@ -376,4 +378,5 @@ def _summary(work: Work, manifest: Manifest) -> Summary:
         n_published=sum(engine.n_published(pool, indices) for pool, indices in used.items()),
         n_bytes=sum(file.bytes for file in manifest.files.values()),
         contact_sheet=resolved.layout.contact_sheet if manifest.splits or manifest.covr else None,
+        n_requests=len(manifest.requests),
     )
