@@ -188,7 +188,8 @@ def test_stats_shows_them_and_gives_every_count(
     assert "questions over several images are in" in shown
     assert "Template files" not in shown
     assert run_command(["stats", str(folder), "--hop", HOP, "--splits", "covr_tset"]) == 2
-    assert 'has no split "covr_tset"; it has train, ' in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f'no split "covr_tset" of {HOP} (did you mean "covr_test"?); there are: train, ' in said
 
 
 def test_stats_counts_the_questions_with_a_property(

@@ -9,6 +9,7 @@ import pytest
 from building import build_demo
 
 import clevrhope
+from clevrhope.__main__ import run_command
 from clevrhope.errors import ClevrhopeError
 from clevrhope.export import export
 from clevrhope.splits.nonce.kinds import NONCE_SPLITS, nonce_file
@@ -23,7 +24,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.usefixtures("offline")
-def test_episodes_come_with_their_supports(folder: Path, tmp_path: Path) -> None:
+def test_episodes_come_with_their_supports(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     import datasets
 
     made = export(folder, tmp_path / "out", format="parquet", splits=NONCE_SPLITS)
@@ -39,6 +42,9 @@ def test_episodes_come_with_their_supports(folder: Path, tmp_path: Path) -> None
             assert row["condition"] == nonce_file(split)
             shown += item["support_indices"]
     assert (made.n_copies, made.n_images) == (20 + len(shown), 10 + len({*shown}))
+    about = ["--format", "parquet", "--splits", ",".join(NONCE_SPLITS), "--out", str(tmp_path / "again")]
+    assert run_command(["export", str(folder), *about]) == 0
+    assert f"{made.n_copies} copies, one for each episode of a split that uses it" in capsys.readouterr().out
 
 
 def check_row(row: dict[str, Any], item: dict[str, Any]) -> None:

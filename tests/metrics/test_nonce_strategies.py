@@ -16,7 +16,7 @@ from nonce_strategies import accuracies
 from nonce_strategies import views as views_of
 
 from clevrhope.dataset.manifest import existing_manifest
-from clevrhope.errors import ClevrhopeError
+from clevrhope.errors import ClevrhopeError, command_line
 from clevrhope.images.settings import NativeSettings
 from clevrhope.metrics.baselines import baseline
 from clevrhope.metrics.episodes import Episodes
@@ -98,6 +98,9 @@ def test_the_table_has_what_strategies_score_on_the_stream(folders: dict[str, Pa
 def test_a_strategy_is_a_baseline(folders: dict[str, Path], cli: Cli, tmp_path: Path) -> None:
     folder, out = folders["found"], tmp_path / "phrases.jsonl"
     said = cli("baseline", folder, "--kind", "whole_phrases", "--out", out).out
+    refusal = cli("report", out, "--dataset", folder, "--out", tmp_path / "report", code=2).err
+    assert f"{out}: it answers episodes" in refusal
+    assert command_line("score", folder, out, "--nonce") in refusal
     check_words(said)
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert rows == [*baseline(folder, "whole_phrases")]

@@ -199,6 +199,9 @@ def test_the_command_line(cli: Cli) -> None:
     assert "expected a number" in cli("build", "--nonce", 100_001, "--seed", 5, "--out", "b", code=2).err
     assert "whole number" in cli("build", "--nonce", 0, "--out", "b", code=2).err
     assert "--nonce-types" in cli("build", *arguments, "--nonce-types", "found", "--out", "a", code=2).err
+    named = cli("build", "--nonce", 3, "--splits", "train", "--out", "b", code=2).err
+    assert "--splits: it names splits of HOPs" in named
+    assert "no HOP given" not in named
     assert "--nonce: parts have" in cli("build", *arguments, "--shard", "1/2", "--out", "c", code=2).err
     assert (
         "no place for the supports"

@@ -291,13 +291,14 @@ def export(folder: Path, **choices: Any) -> None:
             err=True,
         )
     address = None if hub_name is None else push(made.folder, hub_name, quiet=choices["quiet"])
+    from clevrhope.dataset.question_kinds import NONCE, SETS, kind_of
     from clevrhope.runtime.display import size
-    from clevrhope.splits.covr.kinds import is_covr
 
     images = f"{made.n_images:,} images" if made.images else "text only, no images"
     if made.n_copies > made.n_images:
-        users = "split or set" if any(is_covr(split) for _, split in made.splits) else "split"
-        images += f" ({made.n_copies:,} copies, one for each {users} that uses it)"
+        names = {SETS.name: "set", NONCE.name: "episode of a split"}
+        users = dict.fromkeys(names.get(kind_of(split).name, "split") for _, split in made.splits)
+        images += f" ({made.n_copies:,} copies, one for each {' or '.join(users)} that uses it)"
     pairs = f", {made.n_pairs:,} pairs of suites" if made.n_pairs else ""
     lines = [f"{made.folder}: {made.n_questions:,} questions{pairs}, {images}, {size(made.n_bytes)}"]
     if address:

@@ -162,7 +162,7 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
         with progress.stage("Drawing", total=n_plots, unit="plots") as advance:
             for each in sheets:
                 written += write_plots(plots / each.group, each, advance=advance)
-    episodes = {} if hops or splits else count_episodes(Layout(folder))
+    episodes = count_episodes(Layout(folder)) if any(each.episodes for each in sheets) else {}
     if choices["as_json"]:
         shown = sheets_as_json(folder, other_root, sheets, written)
         shown |= {"nonce": episodes} if episodes else {}
@@ -192,7 +192,7 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
             of_group = Layout(folder).hop_datasheet(sheet.group)
             say(f"Paired tests and questions over several images are in {of_group} and in --json.")
     rows = [
-        [form, by, ", ".join(f"{name}: {n:,}" for name, n in counted.items())]
+        [form, by, ", ".join(f"{name}{' objects' * (by == 'objects')}: {n:,}" for name, n in counted.items())]
         for form, of_form in episodes.items()
         for by, counted in of_form.items()
     ]

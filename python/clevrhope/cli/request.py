@@ -219,6 +219,11 @@ def _names(
     if is_of_nonce_alone(choices) and not names:
         names = (NONE,)
     if not names and not prelim:
+        if choices["nonce"] is not None and choices["splits"]:
+            raise click.UsageError(
+                "--splits: it names splits of HOPs, which --nonce alone does not make; leave it out, or name "
+                "a HOP with --hop"
+            )
         raise click.UsageError(
             "no HOP given; name one or more with --hop, such as --hop rubber_cylinder, or --hops all"
         )

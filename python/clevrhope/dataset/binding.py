@@ -46,9 +46,16 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
             "choose another --out"
         )
     if (there := existing.raster_px) != (here := wanted.raster_px):
+        # A folder without images has no size; the shape is then that of the raster.
+        old, new = (
+            f"{each.rendering['width']} x {each.rendering['height']}"
+            if each.rendering
+            else f"{sides[0]} : {sides[1]}"
+            for each, sides in ((existing, there), (wanted, here))
+        )
         raise BindingError(
-            f"{root}: its scenes were sampled for images of another shape ({there[0]} : {there[1]}, not "
-            f"{here[0]} : {here[1]}); choose another --out, or [rendering] width and height of its shape"
+            f"{root}: its scenes were sampled for images of another shape ({old}, not {new}); choose another "
+            "--out, or [rendering] width and height of its shape"
         )
     for key, name in _BOUND.items():
         check_equal(name, getattr(existing, key), getattr(wanted, key))

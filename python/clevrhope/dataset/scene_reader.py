@@ -30,11 +30,10 @@ def load_scenes(folder: str | PathLike[str], pool: str, *, objects: str = "") ->
     opened = Folder.open(Path(folder), finished=False)
     files = opened.layout.scene_files(pool)
     if not files:
-        of_hops = (*opened.manifest.splits.values(), *opened.manifest.covr.values())
-        pools = sorted({str(split["pool"]) for splits in of_hops for split in splits.values()})
-        raise ConfigError(
-            f'{folder}: no scenes of a pool "{pool}"{suggestion(pool, pools)}; there are: {", ".join(pools)}'
-        )
+        folders = sorted(opened.root.glob("scenes/[!.]*/"))
+        pools = [path.name for path in folders if opened.layout.scene_files(path.name)]
+        near, there = suggestion(pool, pools), ", ".join(pools) or "none"
+        raise ConfigError(f'{folder}: no scenes of a pool "{pool}"{near}; there are: {there}')
     wanted = parse_description(objects, opened.attributes)
     rows = (parse_row(row, path, line) for path in files for line, row in read_numbered_rows(path))
     return (scene for scene in rows if shows(wanted, scene))

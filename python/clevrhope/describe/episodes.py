@@ -14,7 +14,10 @@ from clevrhope.splits.nonce.kinds import NONCE_SPLITS
 def count_episodes(layout: Layout) -> dict[str, dict[str, Counter[str]]]:
     """Form -> "grids", "answers" and "objects" (of the question's image) -> the episodes with each.
 
-    It is empty without episodes. Raises a DatasetError if a file is damaged.
+    Names are in order, numbers before words. It is empty without episodes.
+
+    Raises:
+        DatasetError: a file is damaged.
     """
     found: dict[str, dict[str, Counter[str]]] = {}
     if not layout.nonce_vocab.is_file():
@@ -29,4 +32,11 @@ def count_episodes(layout: Layout) -> dict[str, dict[str, Counter[str]]]:
         of_form = found.setdefault(form, {by: Counter() for by in ("grids", "answers", "objects")})
         for counts, name in zip(of_form.values(), names, strict=True):
             counts[name] += 1
-    return found
+    return {
+        form: {by: Counter(dict(sorted(counts.items(), key=_in_order))) for by, counts in of_form.items()}
+        for form, of_form in found.items()
+    }
+
+
+def _in_order(entry: tuple[str, int]) -> str:
+    return entry[0].zfill(2)  # "4" before "10"

@@ -23,7 +23,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_questions import suite_columns
 from clevrhope.dataset.vocab import NO_ANSWER, Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, command_line
-from clevrhope.metrics.nonce_strategies import STRATEGIES, play
+from clevrhope.metrics.nonce_strategies import ALL, STRATEGIES, play
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.kinds import SPLITS, TRAIN
 
@@ -54,7 +54,8 @@ def baseline(
     """
     known = (*BASELINES, *STRATEGIES)
     if kind not in known:
-        raise ConfigError(f'--kind: no baseline "{kind}"; there are: {", ".join(known)}')
+        there = ", ".join((*known, ALL))
+        raise ConfigError(f'--kind: no baseline "{kind}"; there are: {there}')
     layout = Layout(Path(folder))
     if kind in STRATEGIES:
         if hops or suite or size:

@@ -17,6 +17,7 @@ from clevrhope.metrics.rows import Block, Indices, Target
 from clevrhope.runtime.digits import number_order
 from clevrhope.runtime.progress import Advance, Progress, Silent
 from clevrhope.runtime.settings import suggestion
+from clevrhope.splits.nonce.kinds import condition_and_control, is_nonce
 
 AnswerNumbers = npt.NDArray[np.int16]
 """(N,) the number of the predicted answer to each question of a test set, or a constant below."""
@@ -345,9 +346,17 @@ def collect_with_suites(
     Raises:
         PredictionsError: as for `collect`.
     """
-    key.check_asked_of(file, first_row(file).get("asked_of"))
+    first = first_row(file)
+    key.check_asked_of(file, first.get("asked_of"))
     blocks = list(read_predictions(file))
     own = _add_all(blocks, Collector(key))
+    condition, _ = condition_and_control(str(first.get("split")))
+    if is_nonce(condition) and not own.n_predictions:
+        command = command_line("score", key.folder, file, "--nonce")
+        raise PredictionsError(
+            f"{file}: it answers episodes, but report shows questions about single images and about sets of "
+            f"images; to score episodes: {command}"
+        )
     own.finish(partial=True, what=str(file))
     of_suites: dict[str, Collector | ClevrhopeError] = {}
     for suite in sorted(own.other_suites):

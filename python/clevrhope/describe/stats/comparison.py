@@ -10,6 +10,7 @@ from clevrhope.describe.measured import Measured, distance_json, distances_json,
 from clevrhope.describe.stats.sources import CLEVR, StatsFolder
 from clevrhope.errors import ConfigError
 from clevrhope.runtime.progress import Progress
+from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.kinds import PLAIN_SPLITS, SPLITS, TRAIN
 
@@ -63,6 +64,8 @@ class StatsSheet:
     """Suite -> split -> the pairs of its tests on these splits, as in measured.json."""
     covr: Mapping[str, Mapping[str, Any]]
     """Its splits of questions over several images, as in measured.json."""
+    episodes: Sequence[str]
+    """Its splits of episodes with nonce words."""
 
     @property
     def train(self) -> Measured | None:
@@ -86,12 +89,17 @@ def measure_folder(
 ) -> list[StatsSheet]:
     """Measures a folder, or some of its HOPs and splits, and compares it with another folder if given.
 
+    If no HOP is named, HOPs that have none of the splits are left out.
+
     Raises:
         ConfigError: a HOP or split does not exist, or the other folder has nothing to compare with.
         DatasetError: a folder has no dataset, or a file is broken.
     """
     source = StatsFolder(root)
-    groups = [source.group(hop) for hop in dict.fromkeys(hops)] or list(source.groups)
+    groups = [source.group(hop) for hop in dict.fromkeys(hops)]
+    if not groups:
+        having = [group for group in source.groups if {*source.splits(group)} & {*splits}] if splits else []
+        groups = having or list(source.groups)
     chosen = {group: _chosen(source, group, splits) for group in dict.fromkeys(groups)}
     other = None if against is None else StatsFolder(against)
     sheets = []
@@ -111,7 +119,9 @@ def measure_folder(
             suites = {suite: of_splits for suite, of_splits in suites.items() if of_splits}
             covr = _only(measured["covr"], splits or list(measured["covr"]))
             held_out = tuple(measured["held_out"].items())
-            sheets.append(StatsSheet(group, held_out, [*columns, *others], comparisons, suites, covr))
+            episodes = [name for name in source.episodes.get(group, ()) if not splits or name in splits]
+            both = [*columns, *others]
+            sheets.append(StatsSheet(group, held_out, both, comparisons, suites, covr, episodes))
     if other is not None and not any(each.other for sheet in sheets for each in sheet.columns):
         raise ConfigError(f"{against}: it has no split to compare with {', '.join(chosen)} of {root}")
     return sheets
@@ -154,9 +164,9 @@ def _label(source: StatsFolder, other: StatsFolder, group: str, other_group: str
 def _chosen(source: StatsFolder, group: str, splits: Sequence[str]) -> list[str]:
     own = source.groups[group]
     for split in splits:
-        known = [*own, *source.of_group(group)["covr"]]
-        if split not in known:
-            raise ConfigError(f'{source.root}: {group} has no split "{split}"; it has {", ".join(known)}')
+        if split not in (known := source.splits(group)):
+            near, there = suggestion(split, known), ", ".join(known)
+            raise ConfigError(f'{source.root}: no split "{split}" of {group}{near}; there are: {there}')
     return [split for split in own if not splits or split in splits]
 
 

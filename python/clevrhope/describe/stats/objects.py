@@ -20,6 +20,9 @@ def count_shown(
 ) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
     """Sub-dataset -> description -> split -> the number of such images, of all, and of questions about them.
 
+    Episodes have their two pools in place of splits: both conditions ask about the same images, and their
+    supports share images.
+
     Raises:
         ConfigError: a description has a word that the world does not know.
         DatasetError: a file is missing or damaged, or has an image without a scene.
@@ -35,14 +38,27 @@ def count_shown(
     found: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
     for sheet in sheets:
         of_texts = found.setdefault(sheet.group, {text: {} for text in texts})
-        for split in (*(each.split for each in sheet.columns if not each.other), *sheet.covr):
-            table = open_split(layout, sheet.group, split, vocab=read_vocab(layout.vocab_of(split)))
-            counts, images = counts_of(table.pool), table.image_idxs.reshape(len(table), -1)
+        own = [each.split for each in sheet.columns if not each.other]
+        tables = [
+            open_split(layout, sheet.group, split, vocab=read_vocab(layout.vocab_of(split)))
+            for split in (*own, *sheet.covr, *sheet.episodes)
+        ]
+        asked = [(each.split, each.pool, each, each.image_idxs) for each in tables]
+        if sheet.episodes:
+            conditions = tables[-len(sheet.episodes) :]
+            table = conditions[0]
+            supports = np.concatenate([each.support_idxs for each in conditions], axis=1)  # (N, 2 K)
+            asked[-len(conditions) :] = [
+                (table.pool, table.pool, table, table.image_idxs),
+                (table.support_pool, table.support_pool, table, supports),
+            ]
+        for row, pool, table, idxs in asked:
+            counts, images = counts_of(pool), idxs.reshape(len(table), -1)
             if len(missing := np.setdiff1d(images[images >= 0], counts.indices)):
-                raise DatasetError(f"{table.path}: no scene of {table.pool} has index {missing[0]}")
+                raise DatasetError(f"{table.path}: no scene of {pool} has index {missing[0]}")
             for text, description in wanted.items():
                 used, such = np.unique(images[images >= 0]), counts.indices[counts.shows(description)]
-                of_texts[text][split] = {
+                of_texts[text][row] = {
                     "images": int(np.isin(used, such).sum()),
                     "all_images": len(used),
                     "questions": int(np.isin(images, such).any(axis=1).sum()),

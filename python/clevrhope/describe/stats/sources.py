@@ -34,6 +34,8 @@ class StatsFolder:
 
     groups: Mapping[str, Sequence[str]]
     """HOP, or CLEVR -> its splits."""
+    episodes: Mapping[str, Sequence[str]]
+    """HOP -> its splits of episodes with nonce words; a group can have these alone."""
     name: str
     """Name of the folder in tables."""
 
@@ -46,12 +48,16 @@ class StatsFolder:
         """
         self.root = root
         self._dataset: Folder | None = None
+        self.episodes = {}
         self.of_group, self.measure = cache(self._of_group), cache(self._measure)
         if Layout(root).manifest.exists():
             self._dataset = Folder.open(root, finished=False)
             self.name = Path(self._dataset.title).resolve().name
-            self.groups = {hop: list(splits) for hop, splits in self._dataset.manifest.splits.items()}
-            if not self.groups and not self._dataset.manifest.nonce:
+            manifest = self._dataset.manifest
+            self.episodes = {hop: list(splits) for hop, splits in manifest.nonce.items()}
+            of_hops: dict[str, Sequence[str]] = {hop: list(splits) for hop, splits in manifest.splits.items()}
+            self.groups = of_hops | {hop: () for hop in self.episodes if hop not in of_hops}
+            if not self.groups:
                 raise DatasetError(
                     f"{root}: the dataset has no finished split; run the dataset's build again to continue"
                 )
@@ -73,13 +79,17 @@ class StatsFolder:
             raise no_hop(self.root, known, list(self.groups))
         return known
 
+    def splits(self, group: str) -> list[str]:
+        """The splits of a group with questions of any kind; raises a DatasetError as `of_group` does."""
+        return [*self.groups[group], *self.of_group(group)["covr"], *self.episodes.get(group, ())]
+
     def _of_group(self, group: str) -> Mapping[str, Any]:
         """The measurements of a group, as in measured.json; CLEVR's lack its splits.
 
         Raises:
             DatasetError: as for `read_fitting`.
         """
-        if self._dataset is None:
+        if self._dataset is None or not self.groups[group]:
             return NOTHING
         return read_fitting(self._dataset.layout, self._dataset.manifest, group)
 
