@@ -11,11 +11,12 @@ import sys
 import click
 
 from clevrhope.cli.arguments import CommandGroup
+from clevrhope.cli.asking import answers, ask
 from clevrhope.cli.datasets import build, export, hops, import_, merge, plan, questions, render
 from clevrhope.cli.inspection import audit, browse, info, show, stats, verify
 from clevrhope.cli.machine import blender, devices, doctor
 from clevrhope.cli.models import evaluate, features, train
-from clevrhope.cli.predictions import answers, ask, baseline, report, score
+from clevrhope.cli.predictions import baseline, report, score
 from clevrhope.cli.suites import captions, suite
 from clevrhope.errors import ClevrhopeError
 from clevrhope.experiments.command import experiment

@@ -236,12 +236,9 @@ def _about(root: Path, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
         yield answers[number], images[number]
 
 
-_COLUMNS = ("hop", "split", "control", "suite", "suite_sha256", "asked_of", "question_index")
-"""What a prediction says of its request; samples have `question`, `answers` and `asked`, too."""
-
-
 def _sample(row: Row, about: tuple[str, str], instruction: Instruction) -> Sample:
     from clevrhope.metrics.nonce_requests import messages
+    from clevrhope.metrics.request_files import COPIED
 
     answer, image = about
     turns: list[ChatMessage] = []
@@ -256,7 +253,7 @@ def _sample(row: Row, about: tuple[str, str], instruction: Instruction) -> Sampl
         input=turns,
         target=answer,
         metadata={
-            **{key: row[key] for key in ("question", "answers", "asked", *_COLUMNS) if key in row},
+            **{key: row[key] for key in ("question", "answers", "asked", *COPIED) if key in row},
             "group": f"{row['hop']}/{row['split']}",
             "image": image,
             "instruction": instruction.label,
@@ -344,13 +341,14 @@ def _scored(
     """The means over epochs that `clevrhope score` gives, as fractions; none if it cannot score yet."""
     from clevrhope.dataset.vocab import NO_ANSWER
     from clevrhope.metrics.predictions import write_predictions
+    from clevrhope.metrics.request_files import COPIED
 
     if not scores:
         return
     rows = []
     for each in scores:
         about, of_reply = each.sample_metadata or {}, each.score.metadata or {}
-        place = {key: about[key] for key in _COLUMNS if key in about}
+        place = {key: about[key] for key in COPIED if key in about}
         answer = each.score.answer or NO_ANSWER
         rows.append({**place, "answer": answer, "run": str(of_reply["epoch"])})
     with TemporaryDirectory(prefix="clevrhope-") as folder:

@@ -13,7 +13,7 @@ from made_folder import CONSTRAINTS, make_folder, write_lines
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest, write_manifest
 from clevrhope.errors import DatasetError
-from clevrhope.metrics.request_files import write_answers
+from clevrhope.metrics.answers import write_answers
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.scenes import read_world
 from wording import refused

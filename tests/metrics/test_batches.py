@@ -23,9 +23,10 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.images.png import read_png
 from clevrhope.metrics import score
+from clevrhope.metrics.answers import write_answers
 from clevrhope.metrics.harness_files import write_batch, write_table
 from clevrhope.metrics.reply_files import custom_id
-from clevrhope.metrics.request_files import read_requests, write_answers, write_requests
+from clevrhope.metrics.request_files import read_requests, write_requests
 from clevrhope.replies.instructions import INSTRUCTIONS
 from wording import refused
 

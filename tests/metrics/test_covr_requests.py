@@ -10,7 +10,8 @@ from made_folder import write_lines
 
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError
-from clevrhope.metrics.request_files import asked_answers, write_answers, write_requests
+from clevrhope.metrics.answers import write_answers
+from clevrhope.metrics.request_files import asked_answers, write_requests
 from clevrhope.programs import default_vocabulary
 from wording import refused
 

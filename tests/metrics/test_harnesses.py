@@ -19,9 +19,10 @@ from clevrhope.errors import ClevrhopeError
 from clevrhope.export import export
 from clevrhope.images.settings import NativeSettings
 from clevrhope.metrics import Condition, score
+from clevrhope.metrics.answers import write_answers
 from clevrhope.metrics.covr import score_covr
 from clevrhope.metrics.harness_files import write_batch
-from clevrhope.metrics.request_files import read_requests, write_answers, write_requests
+from clevrhope.metrics.request_files import read_requests, write_requests
 from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline import build
 from clevrhope.pipeline.paraphrases import make_paraphrases

@@ -26,12 +26,13 @@ from PIL import Image
 from clevrhope.dataset.nonce_text import in_real_words
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.images.settings import BlenderSettings
+from clevrhope.metrics.answers import write_answers
 from clevrhope.metrics.episodes import Episodes
 from clevrhope.metrics.harness_files import write_batch
 from clevrhope.metrics.measures import NONCE
 from clevrhope.metrics.nonce import paired_flags, score_nonce
 from clevrhope.metrics.nonce_requests import NonceRequests, messages
-from clevrhope.metrics.request_files import read_requests, write_answers
+from clevrhope.metrics.request_files import read_requests
 from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.metrics.scores_json import scores_json
 from clevrhope.metrics.shares import score_flags

@@ -18,13 +18,14 @@ from nonce_strategies import views as views_of
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.errors import ClevrhopeError, command_line
 from clevrhope.images.settings import NativeSettings
+from clevrhope.metrics.answers import write_answers
 from clevrhope.metrics.baselines import baseline
 from clevrhope.metrics.episodes import Episodes
 from clevrhope.metrics.nonce import score_nonce
 from clevrhope.metrics.nonce_requests import NonceRequests, messages
 from clevrhope.metrics.nonce_strategies import STRATEGIES, play, table_of, views
 from clevrhope.metrics.nonce_strategies import accuracies as accuracies_of
-from clevrhope.metrics.request_files import read_requests, write_answers
+from clevrhope.metrics.request_files import read_requests
 from clevrhope.pipeline import build
 from clevrhope.replies.instructions import find_instruction
 from clevrhope.splits.nonce.episodes import COMPLEX, N_A, EpisodeStream

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from clevrhope.__main__ import commands
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
-from clevrhope.metrics.request_files import write_answers
+from clevrhope.metrics.answers import write_answers
 from clevrhope.metrics.survey import write_survey
 from clevrhope.replies.instructions import find_instruction
 from waiting import HANG_S
