@@ -272,8 +272,14 @@ def _declared(declaration: str) -> Callable[[_Command], _Command]:
 
 
 quiet_option = options("    --quiet: Print nothing but errors.")
-no_progress_option = options("    --quiet: Show no progress.")
-json_option = options("    --json -> as_json: Print one JSON object instead of text.")
+QUIET = "--quiet: Show no progress."
+JSON = "--json -> as_json: Print one JSON object instead of text."
+HOPS = "--hop HOP... -> hops: Only this HOP; repeatable."
+SUITE = "--suite NAME: The questions of this suite of paired tests, in place of the test sets."
+"""Options of several commands, as lines of `options`."""
+
+no_progress_option = options(f"    {QUIET}")
+json_option = options(f"    {JSON}")
 
 
 @contextmanager

@@ -9,7 +9,11 @@ import click
 
 from clevrhope.cli.arguments import (
     DATASET,
+    HOPS,
+    JSON,
     PATH,
+    QUIET,
+    SUITE,
     Command,
     options,
     read_names,
@@ -23,11 +27,7 @@ from clevrhope.runtime.terminal import say
 if TYPE_CHECKING:
     from clevrhope.metrics.people import Agreement
 
-_SUITE = "--suite NAME: The questions of this suite of paired tests, in place of the test sets."
-_HOPS = "--hop HOP... -> hops: Only this HOP; repeatable."
 _OUT = "--out FILE!: The JSON Lines file to write."
-_QUIET = "--quiet: Show no progress."
-_JSON = "--json -> as_json: Print one JSON object instead of text."
 _MOST_FAILED = 10
 """The most requests that failed to be named in text."""
 _MOST_UNREADABLE = 3
@@ -37,19 +37,19 @@ _MOST_UNREADABLE = 3
 @click.command(cls=Command, short_help="Writes requests for a model that only answers questions.")
 @click.argument("folder", metavar="DIR", type=DATASET)
 @options(f"""
-    {_QUIET}
-    {_JSON}
+    {QUIET}
+    {JSON}
 Which questions
     --split SPLIT... -> splits: Only this split, such as covr_test, or train with its right answers;
         repeatable.  [default: all test sets about one image]
-    {_HOPS}
+    {HOPS}
     --limit N: Only N questions of each split, about images that are drawn; with --suite evenly from its
         tests.
     --half-width POINTS: In place of --limit, as many questions of each split as give 95% intervals of this
         half-width, in points, at an accuracy of 50%.
     --level LEVEL... -> levels: Only questions on this level of difficulty, 1 to 5; repeatable.
     --seed N0: With --limit or --half-width, seed of the images; if left out, one is drawn and printed.
-    {_SUITE}
+    {SUITE}
     --nonce: Episodes with new words in place of the test sets, in both conditions: all of them, and about
         200 of each condition with --control words and real. --limit then counts those of each condition.
     --control none|words|real|text|bare|told... -> controls: With --nonce, ask only in these ways. none: the
@@ -207,7 +207,7 @@ def _limits(
 @click.command(cls=Command, short_help="Turns free-text replies into predictions.")
 @click.argument("replies", metavar="REPLIES.jsonl...", nargs=-1, required=True, type=PATH)
 @options(f"""
-    {_JSON}
+    {JSON}
     {_OUT}
 What is read
     --requests FILE!: The file that `ask` wrote.

@@ -2,13 +2,17 @@
 
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from clevrhope.cli.arguments import (
     DATASET,
+    HOPS,
+    JSON,
     PATH,
+    QUIET,
+    SUITE,
     Command,
     options,
     read_names,
@@ -18,19 +22,6 @@ from clevrhope.cli.arguments import (
 from clevrhope.errors import command_line, counted
 from clevrhope.runtime.terminal import say, say_json
 
-if TYPE_CHECKING:
-    pass
-
-_SUITE = "--suite NAME: The questions of this suite of paired tests, in place of the test sets."
-_HOPS = "--hop HOP... -> hops: Only this HOP; repeatable."
-_OUT = "--out FILE!: The JSON Lines file to write."
-_QUIET = "--quiet: Show no progress."
-_JSON = "--json -> as_json: Print one JSON object instead of text."
-_MOST_FAILED = 10
-"""The most requests that failed to be named in text."""
-_MOST_UNREADABLE = 3
-"""The most replies that cannot be read to be quoted."""
-
 
 @click.command(cls=Command, short_help="Writes the predictions of a simple baseline.")
 @click.argument("folder", metavar="DIR", type=DATASET)
@@ -38,12 +29,12 @@ _MOST_UNREADABLE = 3
     --kind NAME!: majority or majority_by_family (of the train set), always_no, coin, or symbolic, which
         executes the true programs; for episodes with nonce words one of the strategies, or strategies,
         which prints what all of them score and writes nothing.
-    {_HOPS}
+    {HOPS}
     --size 25k|N: Use only the first N questions of train.  [default: all]
-    {_SUITE}
+    {SUITE}
     --out FILE: The JSON Lines file to write; strategies needs none.
-    {_QUIET}
-    {_JSON}
+    {QUIET}
+    {JSON}
 """)
 def baseline(
     folder: Path, kind: str, size: str | None, out: Path | None, quiet: bool, as_json: bool, **choices: Any
@@ -87,7 +78,7 @@ def baseline(
 @click.argument("predictions", metavar="PREDICTIONS...", nargs=-1, required=True, type=PATH)
 @options(f"""
 Which questions
-    {_HOPS}
+    {HOPS}
     --suite NAME: Score the pairs of this suite (carets, rad, holdout, visual) instead: accuracy, consistency
         and RAD.
     --covr: Score the answers to questions about sets of images (COVR) instead.
@@ -105,8 +96,8 @@ Tables and intervals
     --csv FILE -> csv_file: Also write all measures to this file, one a row.
 """)
 @options(f"""
-    {_QUIET}
-    {_JSON}
+    {QUIET}
+    {JSON}
 """)
 def score(
     folder: Path,
