@@ -64,6 +64,7 @@ def test_a_report_has_our_numbers_and_the_papers(runs: Path, tmp_path: Path) -> 
     # diversity: 63.26 - 66.62 in its tables 5 and 4.
     check_part(text_of(made), "\n## lxmert_p")
     page = made.html.read_text()
+    assert re.search(r"In all rows: .*held-out pair</span> = rubber_cylinder", page)
     assert page.count("<figure aria-label=") == len(made.figures) == 3
     assert not re.search(r"(src|href)=\"?http|url\(.?http", page), "nothing is loaded from elsewhere"
     assert set(re.findall(r'<a href="#(.*?)"', page)) == set(re.findall(r'<h2 id="(.*?)"', page))

@@ -15,6 +15,8 @@ from clevrhope.pages import render_page
 FIGURES = "figures"
 """Folder of the images, beside the Markdown file."""
 
+_RESULT = re.compile(r"\d\.\d")
+
 
 @dataclass(frozen=True, slots=True)
 class Text:
@@ -39,12 +41,27 @@ class Table:
     rows: Sequence[Sequence[str]]
     title: str = ""
     note: str = ""
+    same: Sequence[tuple[str, str]] = ()
+    """Heads and values of columns that were left out since they have one value in all rows."""
 
     def without_empty(self) -> "Table":
         """The table without columns that are empty in all rows."""
         columns = [k for k in range(len(self.head)) if any(row[k] for row in self.rows)]
         rows = [[row[k] for k in columns] for row in self.rows]
         return replace(self, head=[self.head[k] for k in columns], rows=rows)
+
+    def without_same(self) -> "Table":
+        """The table with columns in `same` that have one value in all of several rows.
+
+        Results, which have a decimal point, stay in the table even if they are equal.
+        """
+        values = [{row[k] for row in self.rows} for k in range(len(self.head))]
+        columns = [k for k, of in enumerate(values) if len(of) > 1 or _RESULT.search(*of)]
+        if len(self.rows) == 1 or not columns:
+            return self
+        rows = [[row[k] for k in columns] for row in self.rows]
+        same = [(head, self.rows[0][k]) for k, head in enumerate(self.head) if k not in columns]
+        return replace(self, head=[self.head[k] for k in columns], rows=rows, same=same)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +170,10 @@ def _joined(text: str) -> str:
 
 
 def html(page: Page) -> str:
-    """The document as one HTML file."""
+    """The document as one HTML file, in which a table's columns with one value are above the table."""
     title = next(block.text for block in page.blocks if isinstance(block, Text))
-    return render_page("report/report.html", blocks=page.blocks, terms=page.terms, title=title)
+    blocks = [block.without_same() if isinstance(block, Table) else block for block in page.blocks]
+    return render_page("report/report.html", blocks=blocks, terms=page.terms, title=title)
 
 
 def markdown(page: Page) -> str:
