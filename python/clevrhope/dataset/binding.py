@@ -45,14 +45,10 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
             f"{root}: holds {existing.edition_in_words}, but {wanted.edition_in_words} was asked for; "
             "choose another --out"
         )
-    if (there := existing.raster_px) != (here := wanted.raster_px):
-        # A folder without images has no size; the shape is then that of the raster.
-        old, new = (
-            f"{each.rendering['width']} x {each.rendering['height']}"
-            if each.rendering
-            else f"{sides[0]} : {sides[1]}"
-            for each, sides in ((existing, there), (wanted, here))
-        )
+    if existing.raster_px != wanted.raster_px:
+        # A folder without images has no size of its own; the raster then stands for its shape.
+        given = [each.rendering or each.world["constraints"] for each in (existing, wanted)]
+        old, new = (f"{size['width']} x {size['height']}" for size in given)
         raise BindingError(
             f"{root}: its scenes were sampled for images of another shape ({old}, not {new}); choose another "
             "--out, or [rendering] width and height of its shape"

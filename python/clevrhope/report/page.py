@@ -55,8 +55,8 @@ class Table:
 
         Results, which have a decimal point, stay in the table even if they are equal.
         """
-        values = [{row[k] for row in self.rows} for k in range(len(self.head))]
-        columns = [k for k, of in enumerate(values) if len(of) > 1 or any(map(_RESULT.search, of))]
+        cells = enumerate(zip(*self.rows, strict=True))
+        columns = [k for k, of in cells if len({*of}) > 1 or _RESULT.search(of[0])]
         if len(self.rows) == 1 or not columns:
             return self
         rows = [[row[k] for k in columns] for row in self.rows]
