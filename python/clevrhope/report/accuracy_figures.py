@@ -149,7 +149,7 @@ def mean_gaps(results: Sequence[Result]) -> Iterator[Figure]:
     for each in all_pairs(results):
         of_model.setdefault(each.model, []).append(each)
     for model, rows in of_model.items():
-        with figure(f"{model}: gap averaged over all held-out pairs", width_in=5, height_in=4.6) as drawn:
+        with figure(f"{model}: gap averaged over all held-out pairs", width_in=6.4, height_in=4.6) as drawn:
             axes = drawn.subplots()
             ticks = {each.size for each in rows}
             for kind in KINDS:
