@@ -207,7 +207,7 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
 @options("""
     --predictions RUN_OR_FILE...: Predictions to show with the questions: a run's folder, or a file as for
         score; NAME=FILE names its model; repeatable.
-    --question HOP/SPLIT/NUMBER: Open the page of this question, such as rubber_cylinder/complex_ood/20.
+    --question HOP/SPLIT/NUMBER: Open the page of this question; numbers begin with 0.
     --port PORT = 8765: The port on this machine; if it is in use, a free one is taken instead.  [default:
         8765]
     --no-browser: Do not open a browser; only print the address.
