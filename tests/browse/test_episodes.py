@@ -50,7 +50,7 @@ def test_a_page_says_what_is_asked_in_real_words(client: SiteClient, dataset: Pa
         a, b = (table.value_names[number] for number in table.pairs[row].tolist())
         assert f"means {a} and" in said
         assert f"means {b} , so" in said or f"means {b}, so" in said
-        assert ("A model is told that" in said) == (table.types == "told")
+        assert ("The first sentence of a request says that" in said) == (table.types == "told")
 
 
 def test_the_same_lesson_leads_to_the_other_scenes(client: SiteClient, dataset: Path) -> None:

@@ -39,7 +39,12 @@ def check_choices(request: "Request", edition: "Edition") -> None:
     if request.covr:
         refuse("it has no questions about several images (--covr)")
     if request.nonce not in (0, edition.nonce) or request.nonce_types == FOUND:
-        refuse(f"it has {edition.nonce or 'no'} episodes with nonce words, whose types are told (--nonce)")
+        refuse(
+            f"it has {edition.nonce} episodes with nonce words (--nonce), which say which words are for "
+            "which attribute (--nonce-types told)"
+            if edition.nonce
+            else "it has no episodes with nonce words (--nonce)"
+        )
     if request.limits != Limits():
         refuse("its combinations of values are not limited (--diversity, --palette)")
     made, fixed = (

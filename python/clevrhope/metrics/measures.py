@@ -151,7 +151,7 @@ _BY_CONDITION: Mapping[str, str] = {
     "real": "real words",
     "text": "without images",
     "bare": "without support",
-    "told": "types told",
+    "told": "told which words are for which attribute",
     "group": "whole groups right",
     "yes": "answered yes",
     "unread": "not read",

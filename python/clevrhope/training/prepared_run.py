@@ -82,11 +82,6 @@ class PreparedRun:
     sentences: Sequence[str]
 
     @property
-    def n_updates(self) -> int:
-        """Number of updates in all stages."""
-        return sum(stage.updates for stage in self.recipe.stages)
-
-    @property
     def n_questions(self) -> int:
         """Number of questions to train on."""
         return len(self.reader.answers)

@@ -80,8 +80,9 @@ def unnamed_values(
 ) -> list[int]:
     """A value of an unnamed attribute for each slot, the same in both conditions.
 
-    If types are told, no word can mean an unnamed value, so each is drawn freely. Otherwise no word's images
-    share a value: one half of the values goes to one class of slots, the other half to the other.
+    An episode that says which words are for which attribute (`told`) rules out that a word means an unnamed
+    value, so each is drawn freely. Otherwise no word's images share a value: one half of the values goes to
+    one class of slots, the other half to the other.
 
     Raises:
         SplitError: no such values exist.
