@@ -16,8 +16,7 @@ from clevrhope.dataset.vocab import Vocab
 from clevrhope.features.weights import check_file_exists, load_into, read_weights
 from clevrhope.models.batch import Batch
 from clevrhope.models.lxmert.config import TransformerSettings
-from clevrhope.models.lxmert.network import VECTOR_SIZE, draw_weights
-from clevrhope.models.lxmert.word_pieces import WordPieceModel, WordPieces
+from clevrhope.models.lxmert.word_pieces import WordPieceModel, WordPieces, draw_weights
 from clevrhope.models.object_transformer import AttributeTokens
 from clevrhope.models.recipe import Optimiser, Schedule, single_stage
 
@@ -86,7 +85,7 @@ class VisualBert(WordPieceModel):
             intermediate_size=config.intermediate,
             hidden_dropout_prob=config.dropout,
             attention_probs_dropout_prob=config.dropout,
-            visual_embedding_dim=VECTOR_SIZE if self.objects is None else config.hidden,
+            visual_embedding_dim=2048 if self.objects is None else config.hidden,
         )
         self.visual_bert = VisualBertModel(body, add_pooling_layer=False)
         self.dropout = nn.Dropout(config.dropout)

@@ -19,8 +19,7 @@ from clevrhope.features.weights import check_file_exists, load_into, read_weight
 from clevrhope.models.base import SET_LAYERS
 from clevrhope.models.batch import Batch
 from clevrhope.models.lxmert.config import PRETRAINED, SCRATCH, LxmertConfig
-from clevrhope.models.lxmert.network import Body, answer_head, draw_weights
-from clevrhope.models.lxmert.word_pieces import WordPieceModel, WordPieces
+from clevrhope.models.lxmert.word_pieces import WordPieceModel, WordPieces, draw_weights
 from clevrhope.models.recipe import Recipe
 
 ANSWERS: Mapping[str, int] = {
@@ -43,7 +42,7 @@ _WHAT = (
 
 
 class LxmertScratch(WordPieceModel):
-    """LXMERT-s, trained from scratch. Weights are named as in transformers' `LxmertForQuestionAnswering`."""
+    """LXMERT-s, trained from scratch. The network is transformers' `LxmertForQuestionAnswering`."""
 
     recipe: Recipe = SCRATCH
     feature_kind: str = "frcnn"
@@ -52,15 +51,34 @@ class LxmertScratch(WordPieceModel):
 
     def __init__(self, config: LxmertConfig, vocab: Vocab) -> None:
         super().__init__()
+        from transformers import LxmertConfig as NetworkConfig
+        from transformers import LxmertForQuestionAnswering
+
         self.config = config
         self.feature_kind = config.features
         self.answers = vocab.answers()[len(SPECIAL_TOKENS) :]
         """The answers that the head scores: all except the special tokens."""
         self.words = vocab.questions()
         self.pieces = WordPieces(self.words, config.length)
-        self.lxmert = Body(config)
-        self.answer_head = answer_head(config, len(self.answers))
+        network = LxmertForQuestionAnswering(
+            NetworkConfig(
+                hidden_size=config.hidden,
+                num_attention_heads=config.heads,
+                intermediate_size=config.intermediate,
+                l_layers=config.language_layers,
+                r_layers=config.object_layers,
+                x_layers=config.cross_layers,
+                hidden_dropout_prob=config.dropout,
+                attention_probs_dropout_prob=config.dropout,
+                num_qa_labels=len(self.answers),
+            )
+        )
+        self.lxmert, self.answer_head = network.lxmert, network.answer_head
+        # As in the public code, the rows of padding are drawn, too, but never learned.
         self.apply(draw_weights)
+        for layer in self.lxmert.encoder.x_layers[-1:]:  # no score depends on what it gives for boxes
+            for unused in (layer.visn_self_att, layer.visn_inter, layer.visn_output):
+                unused.requires_grad_(False)
 
     @property
     def is_static(self) -> bool:
@@ -84,8 +102,14 @@ class LxmertScratch(WordPieceModel):
         pieces, word_mask = self.pieces(batch.questions)
         vectors, boxes, n_boxes = (batch.features[name] for name in ("vectors", "boxes", "n_boxes"))
         box_mask = torch.arange(vectors.shape[1], device=vectors.device) < n_boxes.unsqueeze(1)
-        vectors = vectors.to(self.lxmert.encoder.visn_fc.visn_fc.weight.dtype)
-        return self.lxmert(pieces, word_mask, vectors, boxes, box_mask)  # type: ignore[no-any-return]
+        states = self.lxmert(
+            input_ids=pieces,
+            attention_mask=word_mask,
+            visual_feats=vectors.to(self.lxmert.dtype),
+            visual_pos=boxes,
+            visual_attention_mask=box_mask,
+        )
+        return states.pooled_output  # type: ignore[no-any-return]
 
     def loss(self, batch: Batch) -> Tensor:
         """Binary cross-entropy with one-hot answers, summed over answers and averaged over questions."""

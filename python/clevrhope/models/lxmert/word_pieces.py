@@ -19,7 +19,6 @@ from clevrhope.models.base import ImageSetModel, SetLayers
 from clevrhope.models.lxmert.config import LENGTH_OF_SETS
 from clevrhope.runtime.settings import suggestion
 
-VOCABULARY_SIZE = 30_522
 PAD = 0
 _START, _END, _NULL, _UNKNOWN = "<START>", "<END>", "<NULL>", "<UNK>"
 
@@ -89,6 +88,14 @@ class WordPieceModel(ImageSetModel):
         self.set_layers = SetLayers(
             config.hidden, heads=config.heads, intermediate=config.intermediate, dropout=config.dropout
         )
+
+
+def draw_weights(module: nn.Module) -> None:
+    """Initialises a layer as BERT's: weights normal with deviation 0.02, biases 0. For `nn.Module.apply`."""
+    if isinstance(module, nn.Linear | nn.Embedding):
+        nn.init.normal_(module.weight, std=0.02)
+    if isinstance(module, nn.Linear):
+        nn.init.zeros_(module.bias)
 
 
 def _pieces_of(word: str) -> tuple[int, ...]:
