@@ -2,7 +2,6 @@
 
 import os
 import signal
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,7 +34,6 @@ os.environ["COLUMNS"] = "80"
 
 # Blender is the one beside these tests, whatever else this user has installed.
 os.environ.pop("CLEVRHOPE_BLENDER_PYTHON", None)
-os.environ["XDG_DATA_HOME"] = str(Path(tempfile.gettempdir(), "no data of the user's"))
 
 
 @pytest.fixture(scope="session")

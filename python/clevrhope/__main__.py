@@ -14,7 +14,7 @@ from clevrhope.cli.arguments import CommandGroup
 from clevrhope.cli.asking import answers, ask
 from clevrhope.cli.datasets import build, export, hops, import_, merge, plan, questions, render
 from clevrhope.cli.inspection import audit, browse, info, show, stats, verify
-from clevrhope.cli.machine import blender, devices, doctor
+from clevrhope.cli.machine import devices, doctor
 from clevrhope.cli.models import evaluate, features, train
 from clevrhope.cli.predictions import baseline, report, score
 from clevrhope.cli.suites import captions, suite
@@ -30,7 +30,7 @@ GROUPS = {
     "Look at data": (info, show, browse, stats, audit, verify),
     "Train and evaluate models": (features, train, evaluate, experiment),
     "Predictions and reports": (score, report, baseline, ask, answers),
-    "This machine": (doctor, blender, devices),
+    "This machine": (doctor, devices),
 }
 """The commands under each heading of `clevrhope --help`."""
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from clevrhope.runtime.blender import BLENDER_PYTHON, REQUIREMENTS
+from clevrhope.runtime.blender import BLENDER_SERIES
 from clevrhope.version import DATASET_VERSION
 
 ROOT = Path(__file__).parents[2]
@@ -53,11 +53,13 @@ def test_the_citation_names_this_version_and_the_paper() -> None:
 
 
 def test_blenders_own_environment_gets_what_the_extra_has() -> None:
-    marker = f"; python_version == '{BLENDER_PYTHON[0]}.{BLENDER_PYTHON[1]}'"
+    (major, minor), marker = BLENDER_SERIES, "; python_version == '3.11'"
     extra = PROJECT["optional-dependencies"]["render"]
-    *of_blender, pillow = REQUIREMENTS
-    assert [f"{each}{marker}" for each in of_blender] == extra[:2]
-    assert pillow in PROJECT["dependencies"]
+    assert extra[:2] == [f"bpy>={major}.{minor},<{major}.{minor + 1}{marker}", f"numpy<2{marker}"]
+    of_blender = [each.removesuffix(marker) for each in extra[:2]]
+    page = (ROOT / "docs/installation.md").read_text("utf-8")
+    assert " ".join(f"'{each}'" for each in (*of_blender, "pillow>=10")) in page
+    assert "pillow>=10" in PROJECT["dependencies"]
 
 
 WITHOUT = """
@@ -79,7 +81,7 @@ from clevrhope.images.blender import scene, worker
 @pytest.mark.slow
 def test_blenders_processes_import_nothing_else() -> None:
     pytest.importorskip("bpy")
-    of_blender = {Requirement(each).name for each in REQUIREMENTS}
+    of_blender = {"bpy", "numpy", "pillow"}
     extras = PROJECT["optional-dependencies"].values()
     needed = [*PROJECT["dependencies"], *chain.from_iterable(extras)]
     wanted = {Requirement(each).name for each in needed} - of_blender

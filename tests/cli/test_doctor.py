@@ -110,7 +110,7 @@ def test_blender_missing_is_no_failure_and_blender_broken_is(
         missing.setattr(doctor, "find_blender", lambda: None)
         none = findings(cli)["Blender"]
     assert none["state"] == "note"
-    assert none["remedy"].startswith("clevrhope blender install")
+    assert none["remedy"].startswith("--blender-python PATH")
     monkeypatch.setattr(doctor, "check_blender", unfit)
     assert findings(cli, code=1)["Blender"]["remedy"].endswith("apt-get install libsm6")
     said = cli("doctor", "--blender-python", "/nowhere/python", code=1).out

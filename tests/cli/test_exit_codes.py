@@ -18,7 +18,6 @@ MISSING = {
     "ask": "nowhere --out a.jsonl",
     "audit": "nowhere",
     "baseline": "nowhere --kind coin --out a.jsonl",
-    "blender": "install --python nowhere",
     "browse": "nowhere",
     "build": "--hop none --templates nowhere --out out",
     "captions": "nowhere --out out",

@@ -33,7 +33,6 @@ def test_what_is_missing_is_named_with_what_installs_it(
     lines = ["libm.so.6 => /lib/libm.so.6 (0x00007f00)", *(f"{name} => not found" for name in absent)]
     ldd = program(tmp_path / "ldd", "\n".join(f"echo '\t{line}'" for line in lines))
     monkeypatch.setattr(libraries, "blender_folder", lambda: tmp_path if version else None)
-    monkeypatch.setattr(libraries, "own_environment", lambda: tmp_path / "none")
     monkeypatch.setattr(libraries, "version", lambda _: version)
     monkeypatch.setattr(libraries.shutil, "which", lambda _: str(ldd))
     with pytest.raises(RenderError) as error:
@@ -88,23 +87,14 @@ def found() -> libraries.Blender:
     return blender
 
 
-@pytest.fixture
-def answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """An environment that says it has bpy 4.5.3, in the place where `blender install` makes one."""
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    python = libraries.python_of(libraries.own_environment())
-    python.parent.mkdir(parents=True)
-    return program(python, says("4.5.3", tmp_path / "bpy"))
-
-
-def test_the_variable_goes_first_then_this_environment_then_the_one_that_was_made(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answers: Path
+def test_the_variable_goes_first_then_this_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(libraries, "blender_folder", lambda: tmp_path)
     monkeypatch.setattr(libraries, "version", lambda _: "4.5.1")
     assert found() == libraries.Blender(Path(sys.executable), tmp_path, "4.5.1")
     monkeypatch.setattr(libraries, "blender_folder", lambda: None)
-    assert found() == libraries.Blender(answers, tmp_path / "bpy", "4.5.3")
+    assert libraries.find_blender() is None
     monkeypatch.setattr(libraries, "blender_folder", lambda: tmp_path)
     other = program(tmp_path / "other", says(None))
     monkeypatch.setenv(libraries.VARIABLE, str(other))
@@ -159,69 +149,6 @@ def test_images_of_another_environment_are_the_same(tmp_path: Path, monkeypatch:
         again = dict(renderer.passes(scenes[:1]))
     assert all(np.array_equal(here[key], there[key]) for key, _ in scenes)
     assert all(np.array_equal(getattr(annotated[0], name), each) for name, each in vars(again[0]).items())
-
-
-def test_an_environment_that_is_there_is_kept(
-    answers: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    monkeypatch.setattr(libraries, "_run", lambda *_: pytest.fail("something was installed"))
-    assert cli("blender", "install").out == f"Blender 4.5.3 is in {answers.parents[1]}.\n"
-
-
-@pytest.mark.slow
-def test_a_failed_installation_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    error = cli("blender", "install", "--into", tmp_path / "made", "--quiet", code=1).err
-    assert error.startswith("clevrhope: Blender cannot be installed: ERROR: ")
-    assert "bpy" in error
-    assert not (tmp_path / "made").exists()
-
-
-def test_an_installation_that_failed_is_continued(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    def run(command: list[str], problem: str) -> None:
-        if "venv" in command:
-            (folder / "bin").mkdir(exist_ok=True)
-            program(libraries.python_of(folder), "echo '[null, null]'")
-        elif fails:
-            raise RenderError(problem)
-        else:
-            program(libraries.python_of(folder), says("4.5.3"))
-
-    monkeypatch.setattr(libraries, "_run", run)
-    folder = tmp_path / "made"
-    folder.mkdir()  # so that it stays
-    fails = True
-    cli("blender", "install", "--into", folder, code=1)
-    assert libraries.python_of(folder).exists()
-    fails = False
-    cli("blender", "install", "--into", folder)
-
-
-def test_what_an_environment_cannot_be_made_of_is_named_and_nothing_is_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    monkeypatch.setattr(libraries, "_run", lambda *_: pytest.fail("something was installed"))
-    (tmp_path / "file").touch()
-    python = made_environment(tmp_path / "mine")
-    python.unlink()
-    python.symlink_to(program(tmp_path / "no_blender", "echo '[null, null]'"))
-    other = program(tmp_path / "python", "echo 3.13")
-    before = sorted(tmp_path.rglob("*"))
-    new = tmp_path / "new"
-    for code, *options in (
-        (2, "--into", tmp_path / "mine"),
-        (1, "--into", tmp_path / "file" / "made"),
-        (2, "--into", new, "--python", other),
-        (2, "--into", new),
-    ):
-        if options == ["--into", new]:
-            monkeypatch.setattr(libraries, "_output", lambda _: "")
-        check_words(cli("blender", "install", *options, code=code).err)
-        assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_the_launcher_brings_this_package_and_nothing_beside_it(tmp_path: Path) -> None:

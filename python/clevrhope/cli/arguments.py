@@ -55,7 +55,7 @@ def repeated(more: Mapping[str, object], command: str | None = None) -> str:
 
 
 def read_examples() -> dict[str, list[str]]:
-    """Commands, such as "blender install" ("" for `clevrhope` itself), and the examples in their help."""
+    """Commands, such as "build" ("" for `clevrhope` itself), and the examples in their help."""
     found: dict[str, list[str]] = tomllib.loads((files(__package__) / "examples.toml").read_text("utf-8"))
     return found
 
@@ -307,8 +307,7 @@ blender_option = click.option(
     "--blender-python",
     metavar="PATH",
     type=PATH,
-    help="The Python that has Blender.  [default: CLEVRHOPE_BLENDER_PYTHON, or else this one, or else what "
-    "clevrhope blender install made]",
+    help="The Python that has Blender.  [default: CLEVRHOPE_BLENDER_PYTHON, or else this one]",
     callback=_use_blender_python,
     expose_value=False,
 )

@@ -11,7 +11,6 @@ from clevrhope.version import software_version
 
 def manual(root: click.Group) -> str:
     """The page of all commands below a group, in the language of man(7)."""
-    context = click.Context(root, info_name="clevrhope")
     summary = inspect.cleandoc(root.help or "").rstrip(".")
     lines = [
         f'.TH CLEVRHOPE 1 "" "clevrhope {software_version()}"',
@@ -23,26 +22,22 @@ def manual(root: click.Group) -> str:
         *_examples(""),
         ".SH COMMANDS",
     ]
-    return "\n".join([*lines, *_commands(root, context)])
+    return "\n".join([*lines, *_commands(root)])
 
 
-def _commands(group: click.Group, parent: click.Context) -> Iterator[str]:
+def _commands(group: click.Group) -> Iterator[str]:
     for name, command in group.commands.items():
-        context = click.Context(command, info_name=name, parent=parent)
-        if isinstance(command, click.Group):
-            yield from _commands(command, context)
-            continue
-        words = context.command_path.partition(" ")[2]
-        yield f".SS {_escaped(words)} {_escaped(' '.join(command.collect_usage_pieces(context)))}"
+        context = click.Context(command, info_name=name)
+        yield f".SS {_escaped(name)} {_escaped(' '.join(command.collect_usage_pieces(context)))}"
         yield from (_escaped(line) for line in inspect.cleandoc(command.help or "").splitlines())
         for param in command.get_params(context):
             if record := param.get_help_record(context):
                 yield from (".TP", f".B {_escaped(record[0])}", _escaped(record[1]))
-        yield from _examples(words)
+        yield from _examples(name)
 
 
-def _examples(words: str) -> Iterator[str]:
-    examples = read_examples().get(words)
+def _examples(command: str) -> Iterator[str]:
+    examples = read_examples().get(command)
     if examples:
         yield from (".PP", "Examples:", ".PP", ".RS 4", ".nf")
         yield from (_escaped(line) for line in "\n".join(examples).splitlines())

@@ -1,9 +1,8 @@
-"""Finds the interpreter that has Blender, checks it without loading Blender, or makes an environment for it.
+"""Finds the interpreter that has Blender, and checks it without loading Blender.
 
 Blender's module bpy exists for one version of Python and of numpy only. So it may be installed with this
-package, or in a separate environment: that of the Python that the variable CLEVRHOPE_BLENDER_PYTHON names, or
-one made by `clevrhope blender install`. The variable comes first, then this environment, then the one
-made by that command.
+package, or in a separate environment: that of the Python that the variable CLEVRHOPE_BLENDER_PYTHON names,
+which comes first.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -23,21 +21,17 @@ from pathlib import Path
 
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.runtime import launcher
-from clevrhope.runtime.atomic import disk_errors
 
 #: The release series with which the look was made and measured.
 BLENDER_SERIES = (4, 5)
-#: The version of Python for which this release exists.
-BLENDER_PYTHON = (3, 11)
 #: Names the interpreter that has Blender; the option --blender-python sets it for one command.
 VARIABLE = "CLEVRHOPE_BLENDER_PYTHON"
 INSTALL_LINE = 'pip install "clevrhope[render]"'
-OWN_ENVIRONMENT_LINE = "clevrhope blender install"
+OWN_ENVIRONMENT_LINE = "--blender-python PATH (a Python 3.11 with bpy, numpy 1 and Pillow)"
 OR_NATIVE = "or use --renderer native, which needs no Blender"
 NOT_INSTALLED = (
     f"rendering needs Blender's module bpy, which is not installed: {INSTALL_LINE} "
-    f"(Blender 4.5 exists for Python 3.11 alone), {OWN_ENVIRONMENT_LINE} (an environment of its own, beside "
-    f"any Python), {OR_NATIVE}"
+    f"(Blender 4.5 exists for Python 3.11 alone), {OWN_ENVIRONMENT_LINE}, {OR_NATIVE}"
 )
 
 #: Prefixes of variables that would change images, or prevent a worker from starting.
@@ -60,18 +54,6 @@ print(json.dumps([spec and spec.origin, found]))
 """
 #: An interpreter on a slow, uncached disk answers within this time.
 _ANSWER_TIMEOUT_S = 60.0
-
-#: The requirements to install, as in the extra `render` and in the core.
-REQUIREMENTS = (
-    "bpy>={0}.{1},<{0}.{2}".format(*BLENDER_SERIES, BLENDER_SERIES[1] + 1),
-    "numpy<2",
-    "pillow>=10",
-)
-#: The file that marks a folder as one that `install_blender` has made, or begun to make.
-MARK = ".clevrhope-blender"
-
-_VERSION = ".".join(map(str, BLENDER_PYTHON))
-_VERSION_QUESTION = "import sys, ensurepip; print(*sys.version_info[:2], sep='.')"
 
 
 @dataclass(frozen=True)
@@ -123,7 +105,7 @@ def check_blender() -> Blender:
 
 
 def find_blender() -> Blender | None:
-    """The first interpreter that has Blender, in the order given above; None if there is none.
+    """The interpreter that has Blender: the named one, or else this one; None if this one has none.
 
     Raises:
         ConfigError: CLEVRHOPE_BLENDER_PYTHON names no interpreter that has Blender.
@@ -138,8 +120,7 @@ def find_blender() -> Blender | None:
         except PackageNotFoundError:
             found = None
         return Blender(Path(sys.executable), folder, found)
-    made = python_of(own_environment())
-    return ask_for_blender(made) if made.exists() else None
+    return None
 
 
 def ask_for_blender(python: Path) -> Blender:
@@ -157,26 +138,8 @@ def ask_for_blender(python: Path) -> Blender:
         )
     origin, found = json.loads(done.stdout)
     if origin is None:
-        raise ConfigError(
-            f"{place}: this Python has no module bpy; name one that has, or run {OWN_ENVIRONMENT_LINE}"
-        )
+        raise ConfigError(f"{place}: this Python has no module bpy; name one that has")
     return Blender(python.absolute(), Path(origin).parent, found)
-
-
-def own_environment() -> Path:
-    """The folder in which `clevrhope blender install` creates an environment by default."""
-    if sys.platform == "win32":
-        data = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        data = Path.home() / "Library" / "Application Support"
-    else:
-        data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return data / "clevrhope" / "blender"
-
-
-def python_of(environment: Path) -> Path:
-    """The interpreter of a virtual environment."""
-    return environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
 def worker_environment() -> dict[str, str]:
@@ -242,99 +205,6 @@ def explain_start(problem: str) -> str:
         remedy = f"try {INSTALL_LINE} --force-reinstall, {OR_NATIVE}"
         return f"Blender's module bpy cannot be imported ({problem}); {remedy}"
     return f"a render worker could not be set up: {problem}"
-
-
-def install_blender(folder: Path, *, python: Path | None, say: Callable[[str], None]) -> Blender:
-    """Makes an environment in `folder` with Blender; keeps an existing one.
-
-    Args:
-        folder: where the environment is made.
-        python: a Python 3.11 to make it with; by default the first that is found.
-        say: called with a line before each step that takes long.
-
-    Raises:
-        ConfigError: there is no Python 3.11, or the folder holds something that this function did not make.
-        DatasetError: the folder cannot be written to.
-        RenderError: the environment cannot be made; a new folder is removed, and an existing one can be
-            continued.
-    """
-    made, mark = python_of(folder), folder / MARK
-    if made.exists():
-        with suppress(ConfigError):
-            return ask_for_blender(made)
-    with disk_errors(folder, option="--into"):
-        is_new = not folder.exists()
-        if not is_new and not mark.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise ConfigError(
-                f"{folder}: it holds something that clevrhope blender install did not make; "
-                "choose another folder with --into, or remove this one"
-            )
-    base = find_python(python)
-    with disk_errors(folder, option="--into"):
-        folder.mkdir(parents=True, exist_ok=True)
-        mark.touch()
-    try:
-        say(f"Making an environment with {base} in {folder} ...")
-        _run([str(base), "-E", "-m", "venv", str(folder)], "the environment cannot be made")
-        say(f"Installing {', '.join(REQUIREMENTS)}, about 400 MB to download ...")
-        pip = [str(made), "-E", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _run([*pip, *REQUIREMENTS], "Blender cannot be installed")
-        return ask_for_blender(made)
-    except BaseException:
-        if is_new:
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
-def find_python(named: Path | None = None) -> Path:
-    """Finds a Python of the version that Blender needs: the named one, this one, or one on the system.
-
-    Raises:
-        ConfigError: there is none, or it has another version or lacks ensurepip, which makes environments.
-    """
-    if named is not None:
-        found = _version_of([str(named)])
-        if found == _VERSION:
-            return named
-        raise ConfigError(
-            f"--python: {named}: {found or 'no Python'}; it should be a Python {_VERSION} with ensurepip"
-        )
-    for command in ([sys.executable], [f"python{_VERSION}"], ["py", f"-{_VERSION}"]):
-        if _version_of(command) == _VERSION:
-            where = _output([*command, "-c", "import sys; print(sys.executable)"])
-            return Path(where)
-    managed = _output(["uv", "python", "find", _VERSION])
-    if managed and _version_of([managed]) == _VERSION:
-        return Path(managed)
-    raise ConfigError(
-        f"Blender needs Python {_VERSION} with ensurepip, and none was found: apt-get install "
-        f"python{_VERSION}-venv (Debian 12), brew install python@{_VERSION} (macOS), uv python install "
-        f"{_VERSION} (any system); or name one with --python"
-    )
-
-
-def _version_of(command: Sequence[str]) -> str:
-    return _output([*command, "-E", "-c", _VERSION_QUESTION])
-
-
-def _output(command: Sequence[str]) -> str:
-    """The output of a command; "" if it fails or does not exist."""
-    try:
-        done = _finished(command)
-    except (OSError, ValueError):
-        return ""
-    return "" if done.returncode else done.stdout.strip()
-
-
-def _run(command: Sequence[str], problem: str) -> None:
-    try:
-        done = _finished(command)
-    except OSError as error:
-        raise RenderError(f"{problem}: {command[0]}: {error.strerror}") from error
-    if done.returncode:
-        said = done.stderr + done.stdout
-        errors = (line[:300] for line in said.splitlines() if line.startswith("ERROR"))
-        raise RenderError(f"{problem}: {next(errors, last_line(said)) or 'no output'}")
 
 
 def _finished(command: Sequence[str], *, timeout_s: float | None = None) -> subprocess.CompletedProcess[str]:
