@@ -1,15 +1,7 @@
-"""The check that manifest, measured.json and files agree on numbers, and minimal sets have the right size.
-
-The size of a minimal set follows from its construction (CLEVR-HOPE, section 3): there is a grid for every two
-values of each held-out type and every combination of the other types' values, at a number of places. If a
-grid contains the pair, minimal_ood asks for the pair at all corners, and minimal_iid asks for each other
-corner at all other corners. In any other grid, minimal_iid asks for each corner at all corners.
-"""
+"""The check that manifest, measured.json and files agree on numbers."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from itertools import combinations, product
-from math import prod
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +9,6 @@ import numpy as np
 
 from clevrhope.audit.checks.clevr import clevr_scenes
 from clevrhope.audit.folder import AuditFolder, PairFile, SplitFile
-from clevrhope.audit.leaks.palette import seen_values
 from clevrhope.audit.report import CheckResult, Found, Results
 from clevrhope.audit.suites.pairs import named
 from clevrhope.dataset.measured import read_measured, read_measured_folder
@@ -42,10 +33,6 @@ def check_counts(folder: AuditFolder, results: Results, advance: Advance) -> Non
         _compare(check, file.file, "images in the manifest", n_images, entry.get("images"))
         if pool != file.pool:
             check.fault(file.file, None, f"belongs to pool {pool}, but the manifest says", file.pool)
-        if file.is_grouped:
-            _compare(
-                check, file.file, "questions by places or sets", n_questions, _n_asked(folder, file, entry)
-            )
         advance(1)
     _check_listing(check, folder)
     _suites(check, folder)
@@ -102,44 +89,6 @@ def _compare(check: CheckResult, file: str, what: str, found: float, stated: flo
     check.n_checked += stated is not None
     if stated not in (None, found):
         check.fault(file, None, f"{what}: {stated}, but the files have", found)
-
-
-def _n_asked(folder: AuditFolder, split: SplitFile, entry: Mapping[str, Any]) -> int | None:
-    """The number of questions about so many groups, sets or places; None for some places of a copy.
-
-    How many places there are then can be chosen for each pair, and `check_groups` checks them one by one.
-    """
-    if split.hop.value is not None:
-        return SPLITS[split.name].group * int(entry["sets"])
-    values = dict(folder.attribute_types)
-    seen = seen_values(folder.layout.manifest, folder.manifest.palettes, split.hop)
-    n_grids, n_asked = _grids(split, values, seen)
-    n_others = prod(len(values[kind]) for kind in values if kind not in dict(split.hop.held_out or ()))
-    n_copies, rest = divmod(int(entry["places"]), n_grids * n_others)
-    return None if rest else n_asked * n_others * n_copies
-
-
-def _grids(
-    split: SplitFile, values: Mapping[str, Sequence[str]], seen: Set[tuple[str, ...]] | None
-) -> tuple[int, int]:
-    """Number of grids with at most one unseen corner, and of questions about one copy of each.
-
-    In distribution, each seen corner is asked for at all seen corners. Out of distribution, the pair is asked
-    for at all corners of the grids that contain it. `seen` is None if everything but the pair was seen.
-    """
-    pair = tuple(value for _, value in split.hop.held_out or ())
-    n_grids = n_questions = 0
-    sides = (combinations(values[kind], 2) for kind, _ in split.hop.held_out or ())
-    for grid in product(*sides):
-        corners = set(product(*grid))
-        n_seen = len(corners - {pair} if seen is None else corners & seen)
-        if n_seen >= len(corners) - 1:
-            n_grids += 1
-            if SPLITS[split.name].shown == "in one":
-                n_questions += len(corners) if pair in corners else 0
-            else:
-                n_questions += n_seen**2
-    return n_grids, n_questions
 
 
 Numbers = Mapping[str, Any]
