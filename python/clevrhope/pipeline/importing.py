@@ -32,7 +32,7 @@ from clevrhope.runtime.reading import read_utf8
 from clevrhope.runtime.settings import suggestion
 from clevrhope.scenes import read_world
 from clevrhope.sources import find_source
-from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit
+from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit, files_below
 from clevrhope.splits.hops import parse_hop
 
 RECORDS = 2
@@ -73,7 +73,7 @@ def dataset_of(path: Path, say: Callable[[str], None], *, templates: Path | None
     """
     if not is_published(path):
         return path
-    paths = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
+    paths = [each for each in files_below(path) if each.is_file()]
     stamps = [(str(each), each.stat().st_size, each.stat().st_mtime_ns) for each in paths]
     with_templates = [read_templates(read_world(), templates).fingerprint] if templates else []
     made_of = [RECORDS, str(path.resolve()), stamps, *with_templates]
