@@ -27,7 +27,7 @@ from clevrhope.errors import listed as listing
 from clevrhope.runtime.forms import ANY, INDEX, NAME, SHA256, TEXT, Fields, ListOf, MapOf, check_form, one_of
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import reading
-from clevrhope.sources.parquet_files import Order, ParquetFiles, check_parts, order_of
+from clevrhope.sources.parquet_files import Order, ParquetFiles, check_parts
 from clevrhope.sources.source import (
     SCENE,
     Columns,
@@ -252,10 +252,10 @@ class _Table(_ExportedSplit):
         table.check({name: (kind,) for name, kind in wanted.items()})
 
     @cached_property
-    def _order(self) -> Order | None:
-        numbers = self.table.numbers("question_index", ROWS_AT_ONCE)
+    def _order(self) -> Order:
+        numbers, order = self.table.numbers("question_index", ROWS_AT_ONCE)
         self.check_whole(numbers)
-        return order_of(numbers)
+        return order
 
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
         there = [name for name in names if name in self.table.types]
@@ -263,13 +263,13 @@ class _Table(_ExportedSplit):
         for first, batch in self.table.batches(there, ROWS_AT_ONCE, self._order):
             cells = {name: [None] * len(batch) for name in names}
             cells |= {name: batch.column(name).to_pylist() for name in there}
-            rows = np.arange(first, first + len(batch))
-            found = self.table.places(rows if self._order is None else self._order[rows]).tolist()
+            rows = self._order[first : first + len(batch)]
+            found = self.table.places(rows).tolist()
             places: list[list[list[int]]] = [[place] if has_images else [] for place in found]
             if has_images and self.kind.of_sets:
                 sets = zip(found, cells[self.index], strict=True)
                 places = [[[*place, k] for k in range(len(of or ()))] for (*place, _), of in sets]
-            yield cells, places, self.table.where_from(first, self._order)
+            yield cells, places, self.table.where(rows)
 
 
 def find_parquet(root: Path, vocabulary: Vocabulary) -> Source | None:

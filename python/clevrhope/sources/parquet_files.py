@@ -19,6 +19,7 @@ _PART = re.compile(r".+-(\d+)-of-(\d+)(?:-[0-9a-f]+)?")
 """The name of a file that is one of several."""
 
 Order = npt.NDArray[np.int64]
+"""Rows of all files, in the order in which they are read."""
 
 
 class ParquetFiles:
@@ -88,7 +89,7 @@ class ParquetFiles:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        if order is not None:
+        if order is not None and (np.diff(order) != 1).any():
             with reading(self.paths[0].parent, "a folder of Parquet files that can be read to their ends"):
                 table = pa.concat_tables([pq.ParquetFile(path).read(columns=[*names]) for path in self.paths])
                 batches = table.take(order).to_batches(n_rows)
@@ -107,38 +108,34 @@ class ParquetFiles:
         in_file = rows - (self._ends - self.n_rows)[files]
         return np.stack([files, in_file, np.full_like(in_file, -1)], axis=-1)
 
-    def where_from(self, first: int, order: Order | None = None) -> Callable[[int], str]:
-        """Names the rows from `first` on, in this order, in messages."""
+    def where(self, rows: Order) -> Callable[[int], str]:
+        """What names the k-th of these rows in messages."""
 
         def where(k: int) -> str:
-            number, in_file, _ = self.places(np.asarray(first + k if order is None else order[first + k]))
+            number, in_file, _ = self.places(rows[k])
             return f"{self.paths[number]}: row {in_file}"
 
         return where
 
-    def numbers(self, name: str, n_rows: int) -> npt.NDArray[np.int64]:
-        """(rows,) the numbers of a column, which is read `n_rows` rows at a time.
+    def numbers(self, name: str, n_rows: int) -> tuple[npt.NDArray[np.int64], Order]:
+        """(rows,) the numbers of a column, which is read `n_rows` rows at a time, and the rows in that order.
 
         Raises:
             DatasetError: a number is missing, or there twice, as in files that were joined.
         """
-        parts = []
+        parts, rows = [np.zeros(0, dtype=np.int64)], np.arange(len(self))
         for first, batch in self.batches([name], n_rows):
             if batch.column(name).null_count:
                 row = batch.column(name).to_pylist().index(None)
-                raise DatasetError(f"{self.where_from(first)(row)}: {name} is empty")
+                raise DatasetError(f"{self.where(rows)(first + row)}: {name} is empty")
             parts.append(batch.column(name).to_numpy(zero_copy_only=False).astype(np.int64))
-        numbers: npt.NDArray[np.int64] = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+        numbers = np.concatenate(parts)
         order = np.argsort(numbers, kind="stable")
         for row in order[1:][np.diff(numbers[order]) == 0].tolist():
-            place = self.where_from(row)(0)
-            raise DatasetError(f"{place}: {name} {numbers[row]} is that of an earlier row, too")
-        return numbers
-
-
-def order_of(numbers: npt.NDArray[np.int64]) -> Order | None:
-    """The places of different numbers (N,), the least first; None if that is their order."""
-    return None if (np.diff(numbers) > 0).all() else np.argsort(numbers)
+            raise DatasetError(
+                f"{self.where(rows)(row)}: {name} {numbers[row]} is that of an earlier row, too"
+            )
+        return numbers, order
 
 
 def check_parts(paths: Sequence[Path]) -> None:

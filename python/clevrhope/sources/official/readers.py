@@ -24,7 +24,7 @@ from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import ClevrhopeError, DatasetError, shown
 from clevrhope.runtime.forms import ANY, FILE_NAME, INDEX, TEXT, Fields, ListOf, check_form
 from clevrhope.sources.official.names import POOLS, OfficialFile, places_of
-from clevrhope.sources.parquet_files import Order, ParquetFiles, order_of
+from clevrhope.sources.parquet_files import Order, ParquetFiles
 from clevrhope.sources.source import (
     END,
     MAX_IMAGES,
@@ -105,19 +105,20 @@ class _Rows:
         return first is not None and not first.column("image").field("path").null_count
 
     @cached_property
-    def _order(self) -> Order | None:
-        """The rows in the order of `idx`, none of which may be there twice; None if that is their order."""
+    def _order(self) -> Order:
+        """The rows in the order of `idx`, none of which may be there twice."""
+        n = len(self.files)
         if not self._has_names:
             self.notes.append("no column says which rows share an image: one each")
         if "idx" not in self.files.types:
-            return None
-        numbers, n = self.files.numbers("idx", ROWS_AT_ONCE), len(self.files)
+            return np.arange(n)
+        numbers, order = self.files.numbers("idx", ROWS_AT_ONCE)
         if n and (numbers.min(), numbers.max()) != (0, n - 1):
             self.notes.append(
                 f"idx runs from {numbers.min():,} to {numbers.max():,} for {n:,} rows: some are missing; "
                 "questions are numbered from 0, in the order of idx"
             )
-        return order_of(numbers)
+        return order
 
     def blocks(self, numbering: Numbering) -> Iterator[Columns]:
         """The columns of some ten thousand questions at a time."""
@@ -131,7 +132,7 @@ class _Rows:
                 for row, name in enumerate(cells[NAMES], first):
                     self._first_rows.setdefault(name, row)
                 images = np.asarray([numbers.setdefault(name, len(numbers)) for name in cells[NAMES]])
-            where = self.files.where_from(first, self._order)
+            where = self.files.where(self._order[first:])
             check_filled(cells, where)
             yield {
                 **numbering.texts(cells["query"], where),
@@ -154,9 +155,8 @@ class _Rows:
         first = np.asarray([*self._first_rows.values()], dtype=np.int64)
         if not self._has_names:
             first = np.argsort(self._by_place(np.arange(len(self.files))))
-        first = first if self._order is None else self._order[first]
-        paths = tuple(path.absolute() for path in self.files.paths)
-        return ImageRecord("parquet", paths, self.files.places(first), [*self._first_rows])
+        paths, places = [path.absolute() for path in self.files.paths], self.files.places(self._order[first])
+        return ImageRecord("parquet", tuple(paths), places, [*self._first_rows])
 
 
 # HDF5
