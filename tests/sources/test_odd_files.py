@@ -180,7 +180,7 @@ def test_rows_are_read_in_the_order_of_their_numbers(dataset: Path, tmp_path: Pa
 
 def test_numbers_that_lack_some_are_told(tmp_path: Path) -> None:
     source = official(tmp_path, lambda columns: columns.update(idx=[*range(1, ROWS), 50]))
-    check_words(import_source(source, tmp_path / "out").source.splits[0].note)
+    check_words("; ".join(import_source(source, tmp_path / "out").source.splits[0].notes))
 
 
 def test_images_may_be_bytes_alone(tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ def test_the_first_pairs_lose_their_paired_questions(
         "metal_cylinder": len(ours["metal_cylinder"]),
     }
     assert len(clevrhope.load(tmp_path / "out", HOP, "train")) == wanted
-    check_words("\n".join(split.note for split in made.source.splits if split.hop == HOP))
+    check_words("\n".join(note for split in made.source.splits if split.hop == HOP for note in split.notes))
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_paired_questions_begin_with_an_image_that_was_there(images: list[int], 
     file = names.OfficialFile(0, "train", "train", Path("train.h5"))
     assert file.plain(images)[0] == n
     assert bool(file.plain(images)[1]) == (n < len(images))
-    assert names.OfficialFile(6, "train", "train", Path("train.h5")).plain(images) == (len(images), "")
+    assert names.OfficialFile(6, "train", "train", Path("train.h5")).plain(images) == (len(images), [])
 
 
 # Exports
@@ -434,8 +434,8 @@ def test_a_file_of_several_is_read_and_told_to_be_a_part(table: Path, dataset: P
     export(dataset, out, format="webdataset", hops=[HOP], splits=["complex_iid"], shard_size=1)
     for path in (table, max(out.glob(f"{HOP}/*.tar"))):
         made = import_source(path, tmp_path / "out" / path.suffix[1:])
-        check_words(made.source.splits[0].note)
-    assert not import_source(out, tmp_path / "out" / "whole").source.splits[0].note
+        check_words(made.source.splits[0].notes[0])
+    assert not import_source(out, tmp_path / "out" / "whole").source.splits[0].notes
 
 
 def test_tar_shards_that_lost_a_question_are_refused(dataset: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`export --format official`: as the official loaders want the files, and read back as they were."""
 
 import json
+import re
 from pathlib import Path
 
 import h5py
@@ -17,7 +18,7 @@ from clevrhope.errors import PredictionsError
 from clevrhope.export import export
 from clevrhope.metrics import score
 from clevrhope.pipeline.importing import import_source
-from wording import refused
+from wording import check_words, refused
 
 QUESTIONS = {
     "questions": "int32",
@@ -152,6 +153,9 @@ def test_the_same_predictions_give_the_same_accuracies(
     assert {name: gap.parts for name, gap in theirs.gaps.items()} == {
         name: gap.parts for name, gap in ours.gaps.items()
     }
+    command = ("score", tmp_path / "out", predictions, "--bootstrap", "0")
+    check_words(re.findall("the published files lack .*", cli(*command).out)[0])
+    check_words("".join(cli(*command, "--by", name, code=2).err for name in ("family", "objects", "level")))
 
 
 def test_the_audit_of_an_export_knows_how_its_questions_were_chosen(exported: Path, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from clevrhope.audit.checks.scenes import excluded
 from clevrhope.audit.report import CheckResult, Report, Results, new_results, where
 from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows
 from clevrhope.dataset.folder import Folder
+from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.native_reader import question_reader, vocabulary_of
 from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.scene_files import MISSING, Pools
@@ -32,21 +33,21 @@ from clevrhope.runtime.progress import Progress
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS, TRAIN, SplitKind
 
-CHECKS = (
-    "pair by chains", "pair by descriptions", "pair in words", "pair in images", "answers",
-    "images of one kind", "equal texts", "answers of sets",
-    "objects an image", "order of objects", "CLEVR's images", "suites and sets",
-)  # fmt: skip
-
 NO_SCENES = "scenes are not published"
 NO_PROGRAMS = "programs are not published; with --templates, they are read from the texts"
 
-WHY_NOT: Mapping[str, str] = {
-    **dict.fromkeys(("pair by chains", "pair by descriptions"), NO_PROGRAMS),
-    **dict.fromkeys(("pair in images", "objects an image", "order of objects"), NO_SCENES),
-    "CLEVR's images": "published scenes do not say which images are CLEVR's",
-    "equal texts": "no column says which questions share an image",
+CHECKS: Mapping[str, str] = {
+    "pair by chains": NO_PROGRAMS,
+    "pair by descriptions": NO_PROGRAMS,
+    "pair in words": "",
+    "pair in images": NO_SCENES,
+    "answers": NO_PROGRAMS,
     "images of one kind": "the files do not name images; --pixels compares the images themselves",
+    "equal texts": "no column says which questions share an image",
+    "answers of sets": "",
+    "objects an image": NO_SCENES,
+    "order of objects": NO_SCENES,
+    "CLEVR's images": "published scenes do not say which images are CLEVR's",
     "suites and sets": "pairs of suites and questions about sets of images are not checked in published "
     "files; audit the folder that clevrhope build wrote",
 }
@@ -61,16 +62,21 @@ _TYPES = ("size", "color", "shape", "material")
 
 @dataclass(frozen=True)
 class _Split:
-    """A split of a sub-dataset, and the path of its file below the folder."""
+    """A split of a sub-dataset."""
 
     hop: Hop
     kind: SplitKind
     table: QuestionTable
-    file: str
+    layout: Layout
 
     @property
     def name(self) -> str:
         return f"{self.hop.name} {self.kind.name}"
+
+    @property
+    def file(self) -> str:
+        """The path of its file below the folder."""
+        return self.layout.relative(self.table.path)
 
 
 def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Report:
@@ -85,13 +91,12 @@ def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Repor
         DatasetError: a file is missing or broken.
     """
     layout, manifest = folder.layout, folder.manifest
-    results = new_results(CHECKS if manifest.suites or manifest.covr else CHECKS[:-1])
-    hops = tuple(folder.hop(name) for name in manifest.splits)
-    splits = []
-    for hop in hops:
-        for name in manifest.splits[hop.name]:
-            table = open_split(layout, hop.name, name, vocab=folder.vocab)
-            splits.append(_Split(hop, SPLITS[name], table, layout.relative(table.path)))
+    results = new_results([*CHECKS] if manifest.suites or manifest.covr else [*CHECKS][:-1])
+    splits = [
+        _Split(folder.hop(hop), SPLITS[name], open_split(layout, hop, name, vocab=folder.vocab), layout)
+        for hop, names in manifest.splits.items()
+        for name in names
+    ]
     vocab = read_vocab(layout.vocab)
     pools = Pools(layout, vocabulary_of(vocab))
     total = sum(len(split.table) for split in splits)
@@ -107,13 +112,13 @@ def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Repor
         _check_images(split, pools, results)
     _check_scene_rows(folder, with_scenes, results)
     _check_apart(folder, splits, results["images of one kind"], pixels=pixels, progress=progress)
-    why_not = {**WHY_NOT, "answers": NO_PROGRAMS if with_scenes else NO_SCENES}
+    why_not = CHECKS if with_scenes else {**CHECKS, "answers": NO_SCENES}
     for name, result in results.items():
-        if not result.n_checked and not result.n_faults and name in why_not:
+        if why_not[name] and not result.n_checked and not result.n_faults:
             result.skip(why_not[name])
         result.finish()
     notes = tuple((manifest.source or {})["notes"])
-    return Report(folder.title, tuple(hop.name for hop in hops), tuple(results.values()), notes)
+    return Report(folder.title, tuple(manifest.splits), tuple(results.values()), notes)
 
 
 def _read(split: _Split, vocab: Vocab, pools: Pools, results: Results, *, in_chains: bool) -> None:
@@ -209,19 +214,18 @@ def _check_scene_rows(folder: Folder, splits: Sequence[_Split], results: Results
     """Notes how many scenes of each pool list objects sorted, and CLEVR's share of train sets' images."""
     of_clevr: dict[str, list[int]] = {}
     for pool in dict.fromkeys(split.table.pool for split in splits):
-        n_sorted = n = 0
+        is_sorted: list[bool] = []
         of_clevr[pool] = []
         for path in folder.layout.scene_files(pool):
             for line, row in read_numbered_rows(path):
                 scene = parse_row(row, path, line)
                 keys = [tuple(str(thing.get(kind)) for kind in _TYPES) for thing in scene["objects"]]
-                n += 1
-                n_sorted += keys == sorted(keys)
+                is_sorted.append(keys == sorted(keys))
                 if scene.get("reuse_dataset") or scene.get("reuse_filename"):
                     of_clevr[pool].append(scene["image_index"])
-        results["order of objects"].n_checked += n
-        note = f"{pool}: {n_sorted / max(1, n):.1%} of scenes list objects sorted by their values"
-        results["order of objects"].notes.append(note)
+        check, share = results["order of objects"], np.mean(is_sorted or [0])
+        check.n_checked += len(is_sorted)
+        check.notes.append(f"{pool}: {share:.1%} of scenes list objects sorted by their values")
     for split in splits:
         table, check = split.table, results["CLEVR's images"]
         if split.kind.role == "train" and of_clevr[table.pool]:

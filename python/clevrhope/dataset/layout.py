@@ -69,7 +69,7 @@ class Layout:
 
     def image_record(self, pool: str) -> Path:
         """The record of where the images of an imported pool are."""
-        return self._of_pools("images", pool) / f"{_folder_name(pool)}.json"
+        return self._of_pools("images", pool) / f"{_folder_name(pool)}.npz"
 
     def image_store(self, pool: str) -> Path:
         """The file of images that wait to be packed into HDF5, if the folder keeps no PNG files."""

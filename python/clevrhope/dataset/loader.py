@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol, TypedDict, Unpack, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -35,12 +35,6 @@ Item = dict[str, Any]
 
 Transform = Callable[[ImageArray], Any]
 """Turns an image, (height, width, 3) uint8 RGB, into a model's input; torchvision's transforms work."""
-
-
-class SceneSource(Protocol):
-    """Provides scenes as JSON, by index."""
-
-    def __getitem__(self, index: int, /) -> str: ...
 
 
 class Split(ItemSequence):
@@ -115,15 +109,15 @@ class Split(ItemSequence):
         transform: Transform | None,
         annotations: PassesFile | None = None,
         passes: Sequence[str] = (),
-        scenes: SceneSource | None = None,
+        scenes: Callable[[int], str] | None = None,
         rows: list[int] | None = None,
         steps: StepWriter | None = None,
         support: ImageSource | None = None,
     ) -> None:
         """Takes a table with a vocabulary, and the sources of images and scenes; None leaves these out.
 
-        `rows` are the rows of the items; None for all. `scenes` provides the split's scenes as JSON, by
-        index. Both sources are asked only for what an item is about, when the item is accessed.
+        `rows` are the rows of the items; None for all. `scenes` gives a scene as JSON, by its index. Both
+        sources are asked only for what an item is about, when the item is accessed.
         """
         assert table.vocab is not None
         self.hop, self.split, self.pool = table.hop, table.split, table.pool
@@ -135,8 +129,7 @@ class Split(ItemSequence):
         self.table = table
         self._rows = range(len(table)) if rows is None else rows
         self._source = source
-        self._spoken, self._text = Detokenizer(table.vocab), text
-        self._transform = transform
+        self._spoken, self._text, self._transform = Detokenizer(table.vocab), text, transform
         self._annotations, self._passes = annotations, tuple(passes)
         self._scenes, self._steps, self._support = scenes, steps, support
 
@@ -153,10 +146,9 @@ class Split(ItemSequence):
         }
         of_images: dict[str, list[Any]] = {"image_index": indices}
         if self._source is not None:
-            images: list[Any] = [self._source.pixels(index) for index in indices]
-            of_images["image"] = images if self._transform is None else [*map(self._transform, images)]
+            of_images["image"] = self._transformed(self._source, indices)
         if self._scenes is not None:
-            of_images["scene"] = [json.loads(self._scenes[index]) for index in indices]
+            of_images["scene"] = [json.loads(self._scenes(index)) for index in indices]
         if self._steps is not None:
             item["steps"] = json.loads(self._steps.write(programs, np.asarray([indices]))[0])
         for name, values in of_images.items():
@@ -167,20 +159,18 @@ class Split(ItemSequence):
             item |= self._spoken.texts(questions[0], programs[0], item["answer"])
             item["question_text"] = table.sentence(k, questions[0])
         if kind is NONCE:
-            item |= self._of_support(k)
+            shown = [index for index in table.support_idxs[k].tolist() if index != ABSENT]
+            item["support_indices"] = shown
+            if self._support is not None:
+                item["support_images"] = self._transformed(self._support, shown)
+            if self._text:
+                tokens = table.in_nonce_words(k, table.statements[k])
+                item["statements"] = statements_of(tokens, self.vocab)
         return item
 
-    def _of_support(self, k: int) -> Item:
-        """An episode's support."""
-        indices = [index for index in self.table.support_idxs[k].tolist() if index != ABSENT]
-        item: Item = {"support_indices": indices}
-        if self._support is not None:
-            images = [self._support.pixels(index) for index in indices]
-            item["support_images"] = images if self._transform is None else [*map(self._transform, images)]
-        if self._text:
-            tokens = self.table.in_nonce_words(k, self.table.statements[k])
-            item["statements"] = statements_of(tokens, self.vocab)
-        return item
+    def _transformed(self, source: ImageSource, indices: list[int]) -> list[Any]:
+        images = [source.pixels(index) for index in indices]
+        return images if self._transform is None else [*map(self._transform, images)]
 
     def show(self, number: int) -> Card:
         """A question with its unchanged images, text, program and answer, for a notebook.
@@ -364,9 +354,13 @@ def load(
                     f"{path}: it has {len(table) // 2:,} pairs, but the first {limit:,} were asked for"
                 )
             table = table.part(0, 2 * limit)
-    chosen = rows_on(read_levels(layout, table), levels, f"{hop}/{split}") if levels else None
-    known = _scenes(layout, table) if scenes or steps else {}
-    manifest = Folder.open(layout.root, finished=False).manifest if steps else None
+    rows = scenes_of(layout, table.pool, table.scenes) if scenes or steps else ()
+    # As JSON, which takes less memory than parsed scenes.
+    scene_of = {scene["image_index"]: json.dumps(scene) for scene in rows}.__getitem__
+    writer = None
+    if steps:
+        manifest = Folder.open(layout.root, finished=False).manifest
+        writer = StepWriter(vocab, manifest.world["attributes"], scene_of, manifest.raster_px)
     questions: Split = torch_class(Split)(
         table,
         _source(layout, table, images=images),
@@ -374,11 +368,9 @@ def load(
         transform=transform,
         annotations=find_passes(layout, table.pool, table.scenes, passes) if passes else None,
         passes=passes,
-        scenes=known if scenes else None,
-        rows=chosen,
-        steps=StepWriter(vocab, manifest.world["attributes"], known.__getitem__, manifest.raster_px)
-        if manifest
-        else None,
+        scenes=scene_of if scenes else None,
+        rows=rows_on(read_levels(layout, table), levels, f"{hop}/{split}") if levels else None,
+        steps=writer,
         support=_support(layout, table, images=images),
     )
     if suite is None:
@@ -405,8 +397,3 @@ def _support(layout: Layout, table: QuestionTable, *, images: bool | None) -> Im
     if table.kind is not NONCE or images is False:
         return None
     return find_images(layout, table.support_pool, np.setdiff1d(table.support_idxs, [ABSENT]), prefer="h5")
-
-
-def _scenes(layout: Layout, table: QuestionTable) -> dict[int, str]:
-    """The scenes of a table's questions as JSON, which takes less memory than parsed scenes."""
-    return {scene["image_index"]: json.dumps(scene) for scene in scenes_of(layout, table.pool, table.scenes)}

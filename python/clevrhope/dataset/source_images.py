@@ -1,20 +1,18 @@
 """The images of an imported pool, which stay in the published files that they were in.
 
-A record beside the folder of the pool's PNG files, `images/<pool>.json`, says where: the form of the files,
-their paths, and a place for each image, by its index. A place is a file and a row (or, in an archive, the
-offset and size of a member); without places, the images are the rows of all files, in order.
+A record beside the folder of the pool's PNG files, `images/<pool>.npz`, says where they are.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property, lru_cache, partial
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from clevrhope.dataset.hdf5 import Array, ProcessFile, Schema
 from clevrhope.dataset.images_h5 import ImageArray
@@ -24,8 +22,6 @@ from clevrhope.errors import DatasetError
 from clevrhope.images.png import BEGIN, encode_png, open_image, open_png
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.extras import check_extra
-from clevrhope.runtime.forms import INDEX, TEXT, Fields, ListOf, Nullable, check_form, one_of
-from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.reading import reading
 
 CHANNELS_FIRST = Schema(
@@ -46,51 +42,40 @@ class ImageRecord:
     Attributes:
         form: a key of `READERS`.
         files: the files; for PNG files, each is an image.
-        rows: number of rows of each file; empty for forms that need none.
-        places: for each index a file's number and what the form says of the place in it, or nothing if there
-            is no image; None if images are the rows of all files in order.
-        names: for each index the name of the image in the published files, if they name images.
+        places: (n, 3) int64 for each index a file's number and what the form says of the place in it: a row,
+            a row and the place in its list of images, or the offset and size of a member. A row of -1 is no
+            image; -1 also fills rows of forms that say less.
+        names: for each index the name of the image in the published files; none if they do not name images.
     """
 
     form: str
     files: tuple[Path, ...]
-    rows: tuple[int, ...] = ()
-    places: Sequence[Sequence[int]] | None = None
-    names: Sequence[str] | None = None
+    places: npt.NDArray[np.int64]
+    names: Sequence[str] = ()
 
     @property
-    def n_images(self) -> int:
-        """Number of images."""
-        return len(self.indices)
-
-    @cached_property
     def indices(self) -> Ints:
-        """(n,) int32 indices of the images, sorted; a place without a file is no image."""
-        if self.places is None:
-            return np.arange(sum(self.rows), dtype=np.int32)
-        return np.flatnonzero([bool(place) for place in self.places]).astype(np.int32)
-
-    def __contains__(self, index: int) -> bool:
-        return bool(np.isin(index, self.indices))
+        """(images,) int32 indices of the images, sorted."""
+        return np.flatnonzero(self.places[:, 0] >= 0).astype(np.int32)
 
     def write(self, path: Path) -> None:
         """Writes the record whole."""
-        raw = {**asdict(self), "files": [str(file) for file in self.files]}
-        write_whole(path, (json.dumps(raw) + "\n").encode())
+        memory = BytesIO()
+        files, names = (np.asarray([*map(str, each)], dtype=np.str_) for each in (self.files, self.names))
+        np.savez_compressed(memory, form=self.form, files=files, places=self.places, names=names)
+        write_whole(path, memory.getvalue())
 
     @classmethod
     def read(cls, path: Path) -> "ImageRecord":
         """Reads a record; raises DatasetError if it is broken."""
-        raw = read_object(path, "a record of imported images", max_bytes=1 << 28)
-        check_form(raw, _FORM, path)
-        n_files = len(raw["files"])
-        if raw["places"] is None and len(raw["rows"]) != n_files:
-            raise DatasetError(f"{path}: rows has {len(raw['rows'])} numbers; expected {n_files}, one a file")
-        for place in raw["places"] or ():
-            if place and place[0] >= n_files:
-                raise DatasetError(f"{path}: places has {place}, but there are {n_files} files")
-        files = tuple(map(Path, raw["files"]))
-        return cls(raw["form"], files, tuple(raw["rows"]), raw["places"], raw["names"])
+        remedy = "import the files again"
+        with reading(path, "a record of imported images", remedy=remedy), np.load(path) as raw:
+            found = cls(
+                str(raw["form"]), tuple(map(Path, raw["files"])), raw["places"], raw["names"].tolist()
+            )
+            if found.form not in READERS or found.places[:, 0].max(initial=-1) >= len(found.files):
+                raise DatasetError(f"{path}: its images are in files that it does not name; {remedy}")
+        return found
 
     def joined(self, other: "ImageRecord") -> "ImageRecord":
         """The images of both, for splits that share a pool; where both have one, this record's place counts.
@@ -98,44 +83,31 @@ class ImageRecord:
         Raises:
             DatasetError: their files are of different forms.
         """
-        if replace(self, names=None) == replace(other, names=None):
-            return self
         if self.form != other.form:
             raise DatasetError(f"{other.files[0]}: images of the same pool are in other forms of files, too")
-        n = len(self.files)
-        pairs = zip_longest(self._all_places(), other._all_places(), fillvalue=())
-        places = [list(mine) or ([theirs[0] + n, *theirs[1:]] if theirs else []) for mine, theirs in pairs]
-        names = None
-        if self.names or other.names:
-            both = zip_longest(self.names or (), other.names or (), fillvalue="")
-            names = [mine or theirs for mine, theirs in both]
-        used = sorted({place[0] for place in places if place})
-        number = {old: new for new, old in enumerate(used)}
-        files, rows = self.files + other.files, self.rows + other.rows
-        return ImageRecord(
-            self.form,
-            tuple(files[k] for k in used),
-            tuple(rows[k] for k in used) if rows else (),
-            [[number[place[0]], *place[1:]] if place else [] for place in places],
-            names,
-        )
+        n = max(len(self.places), len(other.places))
+        places, others = np.full((2, n, 3), -1)
+        places[: len(self.places)], others[: len(other.places)] = self.places, other.places
+        others[others[:, 0] >= 0, 0] += len(self.files)
+        places = np.where(places[:, :1] >= 0, places, others)
+        is_there = places[:, 0] >= 0
+        used, places[is_there, 0] = np.unique(places[is_there, 0], return_inverse=True)
+        files = self.files + other.files
+        names = [mine or theirs for mine, theirs in zip_longest(self.names, other.names, fillvalue="")]
+        return ImageRecord(self.form, tuple(files[k] for k in used), places, names)
 
-    def _all_places(self) -> Sequence[Sequence[int]]:
-        if self.places is not None:
-            return self.places
-        return [[number, row] for number, n in enumerate(self.rows) for row in range(n)]
-
-    def place(self, index: int) -> tuple[Path, Sequence[int]]:
+    def place(self, index: int) -> tuple[Path, list[int]]:
         """The file of an image, and what its form says of the place in it."""
-        if self.places is not None:
-            number, *rest = self.places[index]
-            return self.files[number], rest
-        number = int(np.searchsorted(self._ends, index, side="right"))
-        return self.files[number], [index - int(self._ends[number]) + self.rows[number]]
+        number, *rest = self.places[index].tolist()
+        return self.files[number], rest
 
-    @cached_property
-    def _ends(self) -> Any:
-        return np.cumsum(self.rows)
+
+def places_of(rows: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
+    """(n, 3) the places of a record, given by rows of up to three numbers; an empty one is no image."""
+    places = np.full((len(rows), 3), -1)
+    for place, row in zip(places, rows, strict=True):
+        place[: len(row)] = row
+    return places
 
 
 class SourceImages:
@@ -148,7 +120,7 @@ class SourceImages:
         self._group = lru_cache(maxsize=GROUPS_KEPT)(self._read_group)
 
     def __repr__(self) -> str:
-        return f"<{self.record.n_images:,} images in {len(self.record.files):,} files>"
+        return f"<{len(self.record.indices):,} images in {len(self.record.files):,} files>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SourceImages, (self.record,)
@@ -204,14 +176,13 @@ class SourceImages:
             return file.read(size)
 
     def _of_parquet(self, path: Path, place: Sequence[int]) -> bytes:
-        row, *of_set = place  # a place in a list of images follows
+        row, of_set = place  # the place in a list of images, or -1
         with reading(path, "a Parquet file", remedy=MOVED):
             _, ends = self._table(path)
             group = int(np.searchsorted(ends, row, side="right"))
-            images = self._group(path, group, "images" if of_set else "image")
+            images = self._group(path, group, "image" if of_set < 0 else "images")
             cell = images[row - (int(ends[group - 1]) if group else 0)].as_py()
-            for k in of_set:
-                cell = cell[k]
+            cell = cell if of_set < 0 else cell[of_set]
         content = cell if isinstance(cell, bytes) else (cell or {}).get("bytes")
         if not content:
             raise DatasetError(f"{path}: row {row} has no image")
@@ -244,16 +215,6 @@ READERS: Mapping[str, Callable[[SourceImages, Path, Sequence[int]], ImageArray |
     "parquet": SourceImages._of_parquet,
 }
 """Form of files -> reads an image of a file at a place: its pixels, or the bytes of an image file."""
-
-_FORM = Fields(
-    {
-        "form": one_of(tuple(READERS)),
-        "files": ListOf(TEXT),
-        "rows": ListOf(INDEX),
-        "places": Nullable(ListOf(ListOf(INDEX))),
-        "names": Nullable(ListOf(TEXT)),
-    }
-)
 
 
 def source_images(layout: Layout, pool: str) -> SourceImages | None:

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.clevr_folder import image_name, images_folder, questions_file, scenes_file
-from clevrhope.dataset.clevr_json import question_info, rows_file, scene_info
+from clevrhope.dataset.clevr_json import question_info, rows_file, scene_info, scenes_of
 from clevrhope.dataset.detokenizer import Detokenizer, ProgramNodes
+from clevrhope.dataset.scene_reader import in_image_pixels
 from clevrhope.export.readme import write_readme
-from clevrhope.export.source import ExportSource, SplitSource, in_image_pixels
+from clevrhope.export.source import ExportSource, SplitSource
 from clevrhope.runtime.progress import Advance
 
 
@@ -33,7 +34,8 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
             for rows in _questions(split, programs):
                 add(rows)
         with rows_file(scenes_file(out, name), key="scenes", info=scene_info(name)) as add:
-            for scene in map(in_image_pixels(source.manifest), split.scenes(source.layout)):
+            scenes = scenes_of(source.layout, split.reader.pool, split.indices)
+            for scene in map(in_image_pixels(source.manifest), scenes):
                 number = int(np.searchsorted(split.indices, scene["image_index"]))
                 place = {"image_index": number, "image_filename": image_name(number, name)}
                 add([_line({**scene, "split": name, **place})])
@@ -47,7 +49,8 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
 
 def _questions(split: SplitSource, programs: ProgramNodes) -> Iterator[list[bytes]]:
     """The rows of a split's question file, a block at a time."""
-    reader, numbers, detokenizer = split.reader, split.numbers().tolist(), Detokenizer(split.vocab)
+    reader, detokenizer = split.reader, Detokenizer(split.vocab)
+    numbers = np.searchsorted(split.indices, reader.image_idxs).tolist()
     for first, questions, tokens in reader.blocks():
         rows = zip(questions, programs.nodes(tokens), strict=True)
         yield [

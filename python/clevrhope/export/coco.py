@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.layout import image_filename
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
 from clevrhope.errors import ConfigError
@@ -87,7 +88,7 @@ def _annotations(
 ) -> Iterator[dict[str, Any]]:
     from pycocotools import mask as coco  # from the extra `export`
 
-    for scene in split.scenes(source.layout):
+    for scene in scenes_of(source.layout, split.reader.pool, split.indices):
         row = masks.row(scene["image_index"], ("mask",))
         for number, each in enumerate(scene["objects"]):
             visible = int(row["visible_px"][number])

@@ -9,9 +9,8 @@ of minimal sets, whose scenes are in pools of each two attributes, are in one fi
 """
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
-from operator import call
 from pathlib import Path
 from typing import Any
 
@@ -52,73 +51,71 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
             f"--format official has places for the paper's 29 pairs, but not for {listed(others, most=3)}; "
             "name pairs with --hop"
         )
+    of_files: dict[Path, list[SplitSource]] = {}
     for split in source.splits:
-        _write_parquet(split, out / f"HOP{OFFICIAL_NUMBERS[split.hop]:02}", advance)
-    with_programs = [split for split in source.splits if split.n_programs]
-    for is_first, folder in ((True, out / "held_out_CLEVR"), (False, out / SECOND_RUN)):
-        of_run = [each for each in with_programs if (OFFICIAL_NUMBERS[each.hop] in FIRST_RUN) == is_first]
-        if of_run:
-            _write_run(of_run, folder)
+        number = OFFICIAL_NUMBERS[split.hop]
+        _write_parquet(split, out / f"HOP{number:02}", advance)
+        if split.n_programs:
+            run = out / ("held_out_CLEVR" if number in FIRST_RUN else SECOND_RUN)
+            of_files.setdefault(run / IMAGES[split.split], []).append(split)
+            path = _questions_file(run, split)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            (path.parent / "vocab.json").write_bytes(_vocab_json(split.vocab))
+    for path, splits in of_files.items():
+        _write_hdf5(splits, path, path.parents[2])
     in_clevrs_words = "" in source.splits[0].vocab.questions()
-    write_readme(source, out, "official", in_clevrs_words=in_clevrs_words, has_hdf5=bool(with_programs))
+    write_readme(source, out, "official", in_clevrs_words=in_clevrs_words, has_hdf5=bool(of_files))
 
 
 _VALUES = {hop.name: official_values(hop) for hop in paper_hops()}
 """Pair -> its values as the names of official files have them."""
 
-_COLUMNS = (
-    Field("idx", "", "", "int64"),
-    Field("query", "", ""),
-    Field("answer", "", ""),
-    Field("image", "", "", IMAGE),
-)
+
+def _questions_file(run: Path, split: SplitSource) -> Path:
+    values, number = _VALUES[split.hop], OFFICIAL_NUMBERS[split.hop]
+    return run / QUESTIONS[split.split].format(values=values, number=number)
 
 
 def _write_parquet(split: SplitSource, folder: Path, advance: Advance) -> None:
     import pyarrow as pa
 
     folder.mkdir(exist_ok=True)
-    schema = schema_of(_COLUMNS, {})
+    kinds = {"idx": "int64", "query": "string", "answer": "string", "image": IMAGE}
+    schema = schema_of([Field(name, "", "", kind) for name, kind in kinds.items()], {})
 
     def table(group: Sequence[Sample]) -> Any:
-        rows = [(sample.images[0], question) for sample in group for question in sample.questions]
-        columns = {
-            "idx": [question.index for _, question in rows],
-            "query": [question.text for _, question in rows],
-            "answer": [question.answer for _, question in rows],
-            "image": [{"bytes": shown.png, "path": shown.filename} for shown, _ in rows],
-        }
-        return pa.table(columns, schema=schema)
+        rows = [
+            {
+                "idx": question.index,
+                "query": question.text,
+                "answer": question.answer,
+                "image": {"bytes": sample.images[0].png, "path": sample.images[0].filename},
+            }
+            for sample in group
+            for question in sample.questions
+        ]
+        return pa.Table.from_pylist(rows, schema=schema)
 
     n_files = -(-len(split.reader) // ROWS_A_FILE)
     repeated = ("image.bytes", "image.path", "answer")
     write_tables(split, folder / PARQUET[split.split], n_files, schema, table, advance, repeated=repeated)
 
 
-def _write_run(splits: Sequence[SplitSource], folder: Path) -> None:
-    """Writes the HDF5 files of the pairs of a run."""
-    of_files: dict[str, list[SplitSource]] = {}
+def _write_hdf5(splits: Sequence[SplitSource], path: Path, run: Path) -> None:
+    """Writes the question files of splits whose images are in one file, and this file."""
+    used: dict[str, Ints] = {}
     for split in splits:
-        of_files.setdefault(IMAGES[split.split], []).append(split)
-    for name, of_file in of_files.items():
-        used: dict[str, Ints] = {}
-        for split in of_file:
-            pool = split.reader.pool
-            used[pool] = np.union1d(used.get(pool, split.indices), split.indices)
-        firsts = dict(zip(used, np.cumsum([0, *map(len, used.values())]).tolist(), strict=False))
-        for split in of_file:
-            values, number = _VALUES[split.hop], OFFICIAL_NUMBERS[split.hop]
-            path = folder / QUESTIONS[split.split].format(values=values, number=number)
-            pool = split.reader.pool
-            path.parent.mkdir(parents=True, exist_ok=True)
-            (path.parent / "vocab.json").write_bytes(_vocab_json(split.vocab))
-            numbers = firsts[pool] + np.searchsorted(used[pool], split.reader.image_idxs)
-            _write_questions(path, split.reader, numbers)
-        sources = {split.reader.pool: split.images for split in of_file if split.images is not None}
-        if sources:
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shown = [(sources[pool], index) for pool in used for index in used[pool].tolist()]
-            _write_features(folder / name, shown)
+        pool = split.reader.pool
+        used[pool] = np.union1d(used.get(pool, split.indices), split.indices)
+    firsts = dict(zip(used, np.cumsum([0, *map(len, used.values())]).tolist(), strict=False))
+    for split in splits:
+        pool = split.reader.pool
+        numbers = firsts[pool] + np.searchsorted(used[pool], split.reader.image_idxs)
+        _write_questions(_questions_file(run, split), split.reader, numbers)
+    sources = {split.reader.pool: split.images for split in splits if split.images is not None}
+    if sources:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write_features(path, [(sources[pool], each) for pool in used for each in used[pool].tolist()])
 
 
 def _write_questions(path: Path, reader: QuestionTable, numbers: Ints) -> None:
@@ -149,8 +146,8 @@ def _write_features(path: Path, images: Sequence[tuple[Images, int]]) -> None:
     pixels = (source.pixels(index).transpose(2, 0, 1) for source, index in images)
     first = next(pixels)
 
-    def packing(image: ImageArray) -> Callable[[], bytes]:
-        return lambda: zlib.compress(image.tobytes(), DEFLATE_LEVEL)
+    def packed(image: ImageArray) -> bytes:
+        return zlib.compress(image.tobytes(), DEFLATE_LEVEL)
 
     with writing_hdf5(path) as (file, check):
         features = file.create_dataset(
@@ -162,8 +159,7 @@ def _write_features(path: Path, images: Sequence[tuple[Images, int]]) -> None:
             compression_opts=DEFLATE_LEVEL,
             track_times=False,
         )
-        chunks = map_in_threads(call, map(packing, chain([first], pixels)), threads=None)
-        for row, chunk in enumerate(chunks):
+        for row, chunk in enumerate(map_in_threads(packed, chain([first], pixels), threads=None)):
             features.id.write_direct_chunk((row, 0, 0, 0), chunk)
             check()
 

@@ -13,10 +13,8 @@ each row group, and a row group has all questions about its images. An image of 
 each row group that has one of them.
 """
 
-import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,16 +54,6 @@ IMAGES_A_ROW, WIDTH_PX, GAP_PX = 4, 240, 4
 """Images in a row of the sheet of images, the width of each, and the space between them."""
 
 
-@dataclass(frozen=True)
-class TableSize:
-    """The size of a split's table."""
-
-    n_bytes: int
-    """Size as an Arrow table in memory."""
-    n_bytes_of_files: int
-    """Size as Parquet files."""
-
-
 def write(source: ExportSource, out: Path, advance: Advance) -> None:
     """Writes all splits, the figures, the card and the Croissant metadata."""
     sizes = [
@@ -77,7 +65,8 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
     (out / "croissant.json").write_text(croissant_json(source), "utf-8")
 
 
-def _write_split(source: ExportSource, split: SplitSource, folder: Path, advance: Advance) -> TableSize:
+def _write_split(source: ExportSource, split: SplitSource, folder: Path, advance: Advance) -> dict[str, int]:
+    """Writes a split's files; returns its size as an Arrow table in memory, and as files."""
     folder.mkdir(exist_ok=True)
     columns = columns_of(split)
     schema, scene_of = _schema(source, split, columns), source.scene_of(split.reader.pool)
@@ -95,7 +84,7 @@ def _write_split(source: ExportSource, split: SplitSource, folder: Path, advance
     paths = write_tables(
         split, folder / split.split, n_files, schema, table, advance, repeated=repeated, a_group=a_group
     )
-    return TableSize(n_bytes, sum(path.stat().st_size for path in paths))
+    return {"n_bytes": n_bytes, "n_bytes_of_files": sum(path.stat().st_size for path in paths)}
 
 
 def write_tables(
@@ -221,19 +210,12 @@ def _table(
 
 
 def _write_sheet(source: ExportSource, out: Path) -> list[str]:
-    """Writes a sheet with a row of images for each split of the first table; returns the splits' names.
+    """Writes a sheet with a row of images, evenly spread, for each split of the first table; returns these.
 
     Raises:
         DatasetError: an image is missing or damaged.
     """
     splits = next(iter(source.by_config().values()))
-    (out / SHEET).parent.mkdir()
-    (out / SHEET).write_bytes(_sheet(splits))
-    return [split.split for split in splits]
-
-
-def _sheet(splits: list[SplitSource]) -> bytes:
-    """A PNG file with a row of images for each split, evenly spread over it."""
     rows = [_images_of_row(each) for each in splits]
     height = max(image.height for row in rows for image in row) + GAP_PX
     sheet = Image.new(
@@ -242,9 +224,9 @@ def _sheet(splits: list[SplitSource]) -> bytes:
     for y, row in enumerate(rows):
         for x, image in enumerate(row):
             sheet.paste(image, (x * (WIDTH_PX + GAP_PX), y * height))
-    memory = io.BytesIO()
-    sheet.save(memory, "PNG")
-    return memory.getvalue()
+    (out / SHEET).parent.mkdir()
+    sheet.save(out / SHEET, "PNG")
+    return [split.split for split in splits]
 
 
 def _images_of_row(split: SplitSource) -> list[Image.Image]:
@@ -262,7 +244,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 """Upper bounds of the Hub's size categories; 1M<n<10M and 10M<n<100M follow."""
 
 
-def _head(source: ExportSource, sizes: Sequence[TableSize]) -> str:
+def _head(source: ExportSource, sizes: Sequence[Mapping[str, int]]) -> str:
     """The YAML header of the card: columns, sizes and file patterns of each config.
 
     `sizes` are those of the splits, followed by those of the suites, in order.
@@ -279,8 +261,7 @@ def _head(source: ExportSource, sizes: Sequence[TableSize]) -> str:
                 "columns": columns_of(splits[0]),
                 "answers": splits[0].answer_names,
                 "splits": [
-                    {"name": split.split, "n_rows": len(split.reader), **asdict(next(rest))}
-                    for split in splits
+                    {"name": split.split, "n_rows": len(split.reader), **next(rest)} for split in splits
                 ],
             }
             for name, splits in source.by_config().items()
@@ -289,14 +270,11 @@ def _head(source: ExportSource, sizes: Sequence[TableSize]) -> str:
 
 
 def _body(source: ExportSource, shown: list[str]) -> str:
-    of_episodes, of_sets, of_one = (
-        next((columns_of(each) for each in source.splits if is_of(each.kind)), [])
-        for is_of in (
-            lambda kind: kind is NONCE,
-            lambda kind: kind.of_sets,
-            lambda kind: not kind.of_sets and kind is not NONCE,
-        )
-    )
+    columns: dict[str, list[Field]] = {}
+    for split in source.splits:
+        kind = "episodes" if split.kind is NONCE else "sets" if split.kind.of_sets else "one"
+        columns.setdefault(kind, columns_of(split))
+    of_one = columns.get("one", [])
     return readme(
         source,
         "parquet",
@@ -304,8 +282,8 @@ def _body(source: ExportSource, shown: list[str]) -> str:
         shown=shown,
         has_prelim=any(hop.startswith(f"{PRELIM}_") for hop in source.by_hop()),
         columns_of_one=of_one,
-        columns_of_sets=of_sets,
-        columns_of_episodes=of_episodes,
+        columns_of_sets=columns.get("sets", []),
+        columns_of_episodes=columns.get("episodes", []),
         columns_of_suites=[
             column for suite in source.suites[:1] for column in columns_of(suite) if column not in of_one
         ],

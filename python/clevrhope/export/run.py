@@ -1,5 +1,6 @@
 """Exports a dataset into a new folder, which appears complete or not at all."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from clevrhope.dataset.suite_pools import SuitePool
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export.formats import FORMATS, Format
-from clevrhope.export.source import ExportSource, SplitSource, source_json
+from clevrhope.export.source import ExportSource, SplitSource
 from clevrhope.replies.instructions import find_instruction
 from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.paths import check_links
@@ -158,7 +159,7 @@ def export(
     total = sum(len(each.reader) for each in exported)
     stage = (progress or Silent()).stage(f"Exporting {format}", total=total, unit="questions")
     with stage as advance, whole_folder(out) as work:
-        (work / SOURCE).write_bytes(source_json(source, format))
+        (work / SOURCE).write_bytes(_source_json(source, format))
         chosen.write(source, work, advance)
     n_images = sum(len(np.unique(np.concatenate(indices))) for indices in by_pool.values())
     n_copies = sum(each.n_copies for each in exported if each.images is not None)
@@ -318,3 +319,28 @@ def _suites(layout: Layout, manifest: Manifest, splits: Sequence[SplitSource]) -
             if own_pool and images is not None:
                 images = find_images(layout, own_pool, indices, prefer="png")
             yield SplitSource(pairs, images, indices, counts)
+
+
+def _source_json(source: ExportSource, format_name: str) -> bytes:
+    """The `source.json` of an export: the origin of its content, and its size."""
+    manifest = source.manifest
+    content: dict[str, Any] = {
+        "format": format_name,
+        "dataset_version": manifest.version,
+        **({"edition": manifest.edition} if manifest.edition else {}),
+        "seed": manifest.public_seed,
+        "world": manifest.world["fingerprint"],
+        "templates": manifest.templates["fingerprint"],
+        "strictness": manifest.settings.strictness,
+        "images": source.rendered,
+        **({"instruction": source.instruction.label} if source.instruction else {}),
+        "splits": {
+            hop: {each.split: {"questions": len(each.reader), "scenes": len(each.indices)} for each in splits}
+            for hop, splits in source.by_hop().items()
+        },
+    }
+    suites: dict[str, dict[str, dict[str, int]]] = {}
+    for each in source.suites:
+        size = {"pairs": len(each.reader) // 2, "scenes": len(each.indices)}
+        suites.setdefault(each.config, {})[each.split] = size
+    return (json.dumps({**content, **({"suites": suites} if suites else {})}, indent=1) + "\n").encode()

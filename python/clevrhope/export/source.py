@@ -2,8 +2,7 @@
 
 import io
 import json
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from itertools import groupby, islice, repeat
@@ -15,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import PIL.Image
 
-from clevrhope.dataset.clevr_json import SceneLines, scenes_of
+from clevrhope.dataset.clevr_json import SceneLines
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import Images
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
@@ -25,6 +24,7 @@ from clevrhope.dataset.passes_h5 import PassesFile
 from clevrhope.dataset.question_kinds import ABSENT, MARKS, NONCE, OF_EPISODES, Field, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.scene_reader import in_image_pixels, size_px
 from clevrhope.dataset.steps import StepWriter
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.replies.instructions import Instruction
@@ -167,10 +167,6 @@ class SplitSource:
         """Number of questions with a program; those of an import may not be published."""
         return int((self.reader.program_lengths > len(MARKS)).sum())
 
-    def scenes(self, layout: Layout) -> Iterator[dict[str, Any]]:
-        """The scenes that are asked about; order and errors are those of `scenes_of`."""
-        return scenes_of(layout, self.reader.pool, self.indices)
-
     def write_images(self, folder: Path, names: Iterable[str], advance: Advance) -> None:
         """Writes the images as PNG files into a new folder, under names in the order of `indices`."""
         assert self.images is not None
@@ -179,10 +175,6 @@ class SplitSource:
         for name, content, count in zip(names, contents, self.counts.tolist(), strict=True):
             (folder / name).write_bytes(content)
             advance(count)
-
-    def numbers(self) -> Ints:
-        """(questions,) int32: the index in `indices` of each question's image."""
-        return np.searchsorted(self.indices, self.reader.image_idxs).astype(np.int32)
 
     def samples(self, *, whole: bool) -> Iterator[Sample]:
         """All questions with their images, of which only a few dozen are in memory.
@@ -237,11 +229,15 @@ class SplitSource:
 
     def _questions(self, order: Ints | None) -> Iterator[SampleQuestion]:
         reader, detokenizer = self.reader, Detokenizer(self.vocab)
-        for numbers, questions, programs in _rows(reader, order):
-            steps: Iterable[str] = repeat("", len(numbers))
+        # A reordered split is small, and forms one block.
+        blocks = reader.blocks() if order is None else [(0, *reader.tokens(0, len(reader)))]
+        for first, questions, programs in blocks:
+            rows = np.arange(len(questions)) if order is None else order
+            steps: Iterable[str] = repeat("", len(rows))
             if self.steps is not None:
-                steps = self.steps.write(programs, reader.image_idxs[numbers])
-            for k, question, program, said in zip(numbers.tolist(), questions, programs, steps, strict=True):
+                steps = self.steps.write(programs[rows], reader.image_idxs[first + rows])
+            of_rows = zip((first + rows).tolist(), questions[rows], programs[rows], steps, strict=True)
+            for k, question, program, said in of_rows:
                 yield SampleQuestion(
                     index=k,
                     text=reader.sentence(k, question),
@@ -295,16 +291,6 @@ def _by_first_question(images: Ints) -> Ints | None:
     return None if (order[:-1] < order[1:]).all() else order
 
 
-def _rows(reader: QuestionTable, order: Ints | None) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Numbers, words and programs of questions in blocks; a reordered split is small, and forms one block."""
-    if order is not None:
-        questions, programs = reader.tokens(0, len(reader))
-        yield order, questions[order], programs[order]
-        return
-    for first, questions, programs in reader.blocks():
-        yield np.arange(first, first + len(questions), dtype=np.int32), questions, programs
-
-
 @dataclass(frozen=True)
 class ExportSource:
     """Everything that a format's module receives."""
@@ -328,8 +314,7 @@ class ExportSource:
             scene_of, attributes = self.scene_of(split.reader.pool), self.manifest.world["attributes"]
             return replace(split, steps=StepWriter(split.vocab, attributes, scene_of, size_px(self.manifest)))
 
-        splits, suites = (tuple(map(spoken, each)) for each in (self.splits, self.suites))
-        return replace(self, splits=splits, suites=suites)
+        return replace(self, splits=(*map(spoken, self.splits),), suites=(*map(spoken, self.suites),))
 
     def scene_of(self, pool: str) -> Callable[[int], str]:
         """A function that gives the scene of an image of a pool as JSON, "" if the scenes are not known."""
@@ -366,33 +351,6 @@ class ExportSource:
         return {name: [*splits] for name, splits in tables}
 
 
-def size_px(manifest: Manifest) -> tuple[int, int]:
-    """Width and height of the images; without images, of their world's raster."""
-    rendering = manifest.rendering
-    return (rendering["width"], rendering["height"]) if rendering else manifest.raster_px
-
-
-def in_image_pixels(manifest: Manifest) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """What an export says of a scene: in pixels of images, not of its world's raster, and no secret seed."""
-    sides = [size / side for size, side in zip(size_px(manifest), manifest.raster_px, strict=True)]
-
-    def scaled(numbers: Sequence[int], rounded: Callable[[float], int]) -> list[int]:
-        return [rounded(each * side) for each, side in zip(numbers, sides, strict=True)]
-
-    def converted(scene: dict[str, Any]) -> dict[str, Any]:
-        if manifest.public_seed is None:
-            scene.pop("stream", None)  # it contains the seed
-        for item in scene["objects"] if sides != [1, 1] else ():
-            if "pixel_coords" in item:
-                *place, depth = item["pixel_coords"]
-                item["pixel_coords"] = [*scaled(place, round), depth]
-            if "bbox" in item:
-                item["bbox"] = scaled(item["bbox"][:2], math.floor) + scaled(item["bbox"][2:], math.ceil)
-        return scene
-
-    return converted
-
-
 LOADERS = 8
 """Processes that read an export at once, for which there is a file each."""
 
@@ -406,7 +364,10 @@ def split_json(source: ExportSource, split: SplitSource) -> dict[str, Any]:
     suites, suite = manifest.suites.get(split.hop, {}), str(reader.attributes.get("suite"))
     pairs = suites.get(suite, {}).get(split.split, {})
     about = {
-        **world_json(manifest),
+        "dataset": manifest.digest,
+        "attributes": manifest.world["attributes"],
+        "constraints": manifest.world["constraints"],
+        "settings": manifest.settings.changed_settings(),
         "kind": split.kind.name,
         "questions": len(reader),
         "file": dict(reader.attributes),
@@ -419,41 +380,3 @@ def split_json(source: ExportSource, split: SplitSource) -> dict[str, Any]:
         if not manifest.source["is_placed"]:
             about["unit"] = manifest.pools.get(reader.pool, {}).get("unit", 0)
     return about
-
-
-def world_json(manifest: Manifest) -> dict[str, Any]:
-    """What decides the content of an exported dataset."""
-    return {
-        "dataset": manifest.digest,
-        "attributes": manifest.world["attributes"],
-        "constraints": manifest.world["constraints"],
-        "settings": manifest.settings.changed_settings(),
-    }
-
-
-def source_json(source: ExportSource, format_name: str) -> bytes:
-    """The `source.json` of an export: the origin of its content, and its size."""
-    manifest = source.manifest
-    content: dict[str, Any] = {
-        "format": format_name,
-        "dataset_version": manifest.version,
-        **({"edition": manifest.edition} if manifest.edition else {}),
-        "seed": manifest.public_seed,
-        "world": manifest.world["fingerprint"],
-        "templates": manifest.templates["fingerprint"],
-        "strictness": manifest.settings.strictness,
-        "images": source.rendered,
-        **({"instruction": source.instruction.label} if source.instruction else {}),
-        "splits": {
-            hop: {each.split: {"questions": len(each.reader), "scenes": len(each.indices)} for each in splits}
-            for hop, splits in source.by_hop().items()
-        },
-    }
-    if source.suites:
-        content["suites"] = {
-            name: {
-                each.split: {"pairs": len(each.reader) // 2, "scenes": len(each.indices)} for each in splits
-            }
-            for name, splits in groupby(source.suites, lambda each: each.config)
-        }
-    return (json.dumps(content, indent=1) + "\n").encode()

@@ -300,8 +300,9 @@ class AnswerKey:
     @property
     def notes(self) -> tuple[str, ...]:
         """What scores of an imported dataset lack."""
-        lacking = [f"no {name} (the files do not say {what})" for name, what in self.unknown.items()]
-        return (f"imported: {', '.join(lacking)}",) if lacking else ()
+        named = {"objects": "breakdown by objects or level", "family": "breakdown by family"}
+        lacking = [f"{what} (so no {named.get(name, name)})" for name, what in self.unknown.items()]
+        return (f"the published files lack {', '.join(lacking)}",) if lacking else ()
 
     def breakdown(self, by: str, hop: str) -> Breakdown:
         """A breakdown of a HOP's questions; that by objects raises `DatasetError` without scene files."""

@@ -14,8 +14,7 @@ from clevrhope.metrics.rows import Block, Rows
 from clevrhope.runtime.forms import ANY, INDEX, Fields, Kind, MapOf, check_form
 from clevrhope.runtime.json_text import read_object
 from clevrhope.scenes.vocabulary import default_vocabulary
-from clevrhope.sources.official.names import SPLITS
-from clevrhope.splits.hops import OFFICIAL_NUMBERS
+from clevrhope.sources.official.names import PAIRS, SPLITS
 from clevrhope.splits.kinds import MINIMAL_IID, MINIMAL_OOD
 
 _NAME = re.compile(
@@ -41,8 +40,7 @@ def read_official(path: Path) -> Block:
     found = _NAME.fullmatch(path.name)
     assert found is not None
     number = int(found["whole"] or found["atom"])
-    hop = next((hop for hop, n in OFFICIAL_NUMBERS.items() if n == number), None)
-    if hop is None:
+    if number not in PAIRS:
         raise PredictionsError(f"{path}: its name has pair {number}; the official data have 0 to 28")
     of_minimal = MINIMAL_IID if found["mis"] else MINIMAL_OOD
     split = SPLITS[found["split"]] if found["whole"] else of_minimal
@@ -65,10 +63,10 @@ def read_official(path: Path) -> Block:
             )
         return NO_ANSWER if answers[answer] in SPECIAL_TOKENS else answers[answer]
 
+    about = {"hop": PAIRS[number], "split": split}
     for row in content:
-        answer = named(row, "pred")
-        rows.add(int(row), {"hop": hop, "split": split, "question_index": int(row), "answer": answer})
-    targets = [named(row, "target") if "target" in about else None for row, about in content.items()]
+        rows.add(int(row), {**about, "question_index": int(row), "answer": named(row, "pred")})
+    targets = [named(row, "target") if "target" in said else None for row, said in content.items()]
     return replace(rows.block(), right=targets)
 
 

@@ -77,7 +77,11 @@ def score(
     """
     key = AnswerKey(folder, kind)
     default = [name for name in key.breakdowns if name != ON_REQUEST]
-    names = checked_names("--by: no breakdown", default if by is None else by, key.breakdowns)
+    chosen = default if by is None else [*by]
+    for name in chosen:
+        if lacking := key.unknown.get("objects" if name == ON_REQUEST else name):
+            raise PredictionsError(f"--by {name}: the published files lack {lacking}; leave it out")
+    names = checked_names("--by: no breakdown", chosen, key.breakdowns)
 
     def condition(given: Mapping[Target, AnswerNumbers], model: Model) -> Condition:
         breakdowns = {name: key.breakdown(name, model.hop) for name in names}

@@ -20,9 +20,9 @@ from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.image_store import ImageStore, remove_store
 from clevrhope.dataset.manifest import digest_of
 from clevrhope.dataset.question_kinds import IMAGE, Field
+from clevrhope.dataset.scene_reader import in_image_pixels
 from clevrhope.errors import ConfigError
 from clevrhope.export.parquet import schema_of
-from clevrhope.export.source import in_image_pixels
 from clevrhope.images.png import encode_png
 from clevrhope.images.renderer import Renderer
 from clevrhope.images.renderers import open_renderer, rendering_from_json

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -51,15 +51,13 @@ def write_split(
     layout: Layout, manifest: Manifest, split: SourceSplit, blocks: Iterator[Columns], numbering: Numbering
 ) -> tuple[Manifest, str]:
     """Writes a split's questions and the record of its images; returns the manifest and a digest."""
-    parts, digest = list(blocks), QuestionDigest(numbering)
-    path = split.kind.h5(layout, split.hop, split.split)
+    parts, path = list(blocks), split.kind.h5(layout, split.hop, split.split)
     if split.suite:
         path = layout.suite_h5(split.hop, split.suite, split.split)
     names = {"hop": split.hop, "split": split.split, "pool": split.pool}
     others = {name: value for name, value in split.attributes.items() if name not in names}
     with QuestionWriter(path, **names, prefixes=others.pop("prefixes", ()), attributes=others) as writer:
         for part in parts:
-            digest.add(part)
             columns = {name: part[name] for name in split.kind.columns if name in part}
             for name, least in zip(("questions", "programs"), split.widths, strict=True):
                 width = max([least, *(each[name].shape[1] for each in parts)])
@@ -71,43 +69,34 @@ def write_split(
             images = images.joined(ImageRecord.read(place))
         images.write(place)
         manifest = manifest.with_files({layout.relative(place): record(place)})
+    n_images = len(images.indices) if images else 0
     if (images is not None or split.unit) and of_suite is None:
-        pool: dict[str, Any] = {"images": images.n_images if images else 0, "files": []}
-        pool |= {"unit": split.unit} if split.unit else {}
+        unit = {"unit": split.unit} if split.unit else {}
+        pool: dict[str, Any] = {"images": n_images, "files": [], **unit}
         manifest = replace(manifest, pools={**manifest.pools, split.pool: pool})
     manifest = manifest.with_files({layout.relative(path): record(path)})
-    n_questions = sum(len(part["answers"]) for part in parts)
+    digest, n_questions = digest_of(parts, numbering), sum(len(part["answers"]) for part in parts)
     if split.suite:
         originals = split.attributes.get("n_originals", 0)
         pairs = {"pairs": n_questions // 2, "originals": originals, "sha256": split.sha256}
-        pairs |= {"images": images.n_images} if images and of_suite else {}
-        return manifest.with_pairs(split.hop, split.suite, split.split, pairs), digest.hex()
-    n_images = len(read_table(path, split.kind).scenes)
-    entry = {"pool": split.pool, "questions": n_questions, "images": n_images}
-    return manifest.with_splits({(split.hop, split.split): entry}), digest.hex()
+        pairs |= {"images": n_images} if images and of_suite else {}
+        return manifest.with_pairs(split.hop, split.suite, split.split, pairs), digest
+    n_shown = len(read_table(path, split.kind).scenes)
+    entry = {"pool": split.pool, "questions": n_questions, "images": n_shown}
+    return manifest.with_splits({(split.hop, split.split): entry}), digest
 
 
-class QuestionDigest:
-    """The digest of a split's words, answers and images, which does not depend on the numbers of words."""
-
-    def __init__(self, numbering: Numbering) -> None:
-        self._digest = hashlib.sha256()
-        self._numbering = numbering
-        self._of_words = np.zeros(0, dtype=np.uint64)
-        """(W,) eight bytes for each word."""
-
-    def add(self, part: Columns) -> None:
-        """Adds consecutive questions."""
-        if new := self._numbering.words[len(self._of_words) :]:
+def digest_of(parts: Iterable[Columns], numbering: Numbering) -> str:
+    """SHA-256 of the words, answers and images of questions, whatever numbers the words have."""
+    digest, of_words = hashlib.sha256(), np.zeros(0, dtype=np.uint64)  # (W,) eight bytes for each word
+    for part in parts:
+        if new := numbering.words[len(of_words) :]:
             digests = (hashlib.blake2b(word.encode(), digest_size=8).digest() for word in new)
-            self._of_words = np.append(self._of_words, np.frombuffer(b"".join(digests), dtype=np.uint64))
+            of_words = np.append(of_words, np.frombuffer(b"".join(digests), dtype=np.uint64))
         questions = part["questions"]
-        self._digest.update(self._of_words[questions[questions != 0]].tobytes())
-        self._digest.update(part["answers"].tobytes() + part["image_idxs"].tobytes())
-
-    def hex(self) -> str:
-        """SHA-256 so far."""
-        return self._digest.hexdigest()
+        digest.update(of_words[questions[questions != 0]].tobytes())
+        digest.update(part["answers"].tobytes() + part["image_idxs"].tobytes())
+    return digest.hexdigest()
 
 
 def write_scenes(layout: Layout, manifest: Manifest, source: Source, vocabulary: Vocabulary) -> Manifest:
@@ -117,15 +106,13 @@ def write_scenes(layout: Layout, manifest: Manifest, source: Source, vocabulary:
         if table.pool in source.scenes:
             used.setdefault(table.pool, []).append(table.scenes)
     for pool, indices in used.items():
-        wanted, rows = np.unique(np.concatenate(indices)), {}
-        missing, has_any = set(wanted.tolist()), False
+        wanted, rows, has_any = np.unique(np.concatenate(indices)), {}, False
+        missing = set(wanted.tolist())
         for scene in source.scenes[pool]():
-            has_any = True
-            if (index := scene["image_index"]) in missing:
+            has_any, index = True, scene["image_index"]
+            if index in missing:
                 missing.remove(index)
-                rows[index] = _scene_row(
-                    scene, pool, vocabulary, f"{source.root}: the scene of image {index}"
-                )
+                rows[index] = _scene_row(scene, pool, vocabulary, source.root)
         if not has_any:  # an export of an import without scenes
             continue
         if missing:
@@ -141,11 +128,13 @@ def write_scenes(layout: Layout, manifest: Manifest, source: Source, vocabulary:
     return manifest
 
 
-def _scene_row(scene: Mapping[str, Any], pool: str, vocabulary: Vocabulary, place: str) -> bytes:
+def _scene_row(scene: Mapping[str, Any], pool: str, vocabulary: Vocabulary, root: Path) -> bytes:
     """The row of a scene, with the relationships that it may have lost."""
-    named = {**scene, "split": pool, "image_filename": image_filename(pool, scene["image_index"])}
+    index = scene["image_index"]
+    named = {**scene, "split": pool, "image_filename": image_filename(pool, index)}
+    place = f"{root}: the scene of image {index} of {pool}"
     try:
-        (row,) = read_batch([named], vocabulary, file=f"{place} of {pool}").json_rows()
+        (row,) = read_batch([named], vocabulary, file=place).json_rows()
     except SceneError as error:
         raise DatasetError(str(error).replace("scenes[0].", "", 1)) from error
     whole = json.loads(row)

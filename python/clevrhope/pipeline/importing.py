@@ -24,13 +24,7 @@ from clevrhope.dataset.split_files import Vocab as Names
 from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError, listed
 from clevrhope.pipeline.import_features import import_features
-from clevrhope.pipeline.import_files import (
-    QuestionDigest,
-    measure_files,
-    vocab_of,
-    write_scenes,
-    write_split,
-)
+from clevrhope.pipeline.import_files import digest_of, measure_files, vocab_of, write_scenes, write_split
 from clevrhope.questions import read_templates, synonyms_path
 from clevrhope.runtime.atomic import DiskError, record
 from clevrhope.runtime.progress import Progress, Silent
@@ -38,8 +32,11 @@ from clevrhope.runtime.reading import read_utf8
 from clevrhope.runtime.settings import suggestion
 from clevrhope.scenes import read_world
 from clevrhope.sources import find_source
-from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit
+from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit, files_below
 from clevrhope.splits.hops import parse_hop
+
+RECORDS = 2
+"""The form of the records of images; an import with others is made again."""
 
 VERSION = "imported"
 """The dataset version of an imported folder."""
@@ -76,10 +73,10 @@ def dataset_of(path: Path, say: Callable[[str], None], *, templates: Path | None
     """
     if not is_published(path):
         return path
-    paths = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
+    paths = [each for each in files_below(path) if each.is_file()]
     stamps = [(str(each), each.stat().st_size, each.stat().st_mtime_ns) for each in paths]
     with_templates = [read_templates(read_world(), templates).fingerprint] if templates else []
-    made_of = [str(path.resolve()), stamps, *with_templates]
+    made_of = [RECORDS, str(path.resolve()), stamps, *with_templates]
     key = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:16]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     out = cache / "clevrhope" / "imports" / key / path.resolve().name
@@ -185,11 +182,14 @@ def _check_new(out: Path) -> None:
 
 def _blocks(split: SourceSplit, numbering: Numbering, verb: str, progress: Progress) -> Iterator[Columns]:
     """The columns of a split, while progress is shown."""
-    title = f"{verb} {split.table} {split.split}"
+    title, n = f"{verb} {split.table} {split.split}", 0
     with progress.stage(title, total=split.n_questions, unit="questions") as advance:
         for columns in split.blocks(numbering):
             yield columns
+            n += len(columns["answers"])
             advance(len(columns["answers"]))
+    if n != split.n_questions:
+        raise DatasetError(f"{split.file}: {n:,} questions were read; expected {split.n_questions:,}")
 
 
 def _numbering(
@@ -231,10 +231,8 @@ def _check_same(
     there = [split for split in chosen if split.key in known["splits"]]
     for split in there:
         numbering = _numbering(layout, manifest, split, make_vocab([], [], []))
-        digest = QuestionDigest(numbering)
-        for columns in _blocks(split, numbering, "Comparing", progress):
-            digest.add(columns)
-        if digest.hex() != known["splits"][split.key]:
+        digest = digest_of(_blocks(split, numbering, "Comparing", progress), numbering)
+        if digest != known["splits"][split.key]:
             raise ConfigError(
                 f"{out}: its {split.table} {split.split} has other questions or images than {split.file}; "
                 "choose another --out"
@@ -321,7 +319,7 @@ def _described(
     known = manifest.source or {}
     about: dict[str, list[str]] = {}
     for split in chosen:
-        about.setdefault(split.note, []).append(f"{split.table} {split.split}")
+        about.setdefault("; ".join(split.notes), []).append(f"{split.table} {split.split}")
     notes = [f"{listed(names, most=4)}: {note}" for note, names in about.items() if note]
     if n_unread:
         notes.append(f"texts that fit none of the templates, and so have no program: {n_unread:,}")

@@ -3,7 +3,7 @@
 `pipeline.importing` writes what a source gives as a folder that every command takes.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -53,38 +53,38 @@ def find_source(path: Path, vocabulary: Vocabulary, form: str | None = None) -> 
     """
     if not path.exists():
         raise WrongFolderError(f"{path}: no such file or folder")
-    said = [each for each in files_below(path) if each.name == "source.json"] if path.is_dir() else []
-    forms = {str(read_object(each, "what an export is of").get("format")) for each in said} & FORMS.keys()
+    below = files_below(path) if path.is_dir() else []
+    said = [read_object(each, "what an export is of") for each in below if each.name == "source.json"]
+    forms = {str(each.get("format")) for each in said} & FORMS.keys()
     if form is None and len(forms) > 1:
         raise DatasetError(
             f"{path}: exports in the forms {listed(sorted(forms), most=3)}; give the folder of one"
         )
     for name, row in FORMS.items():
-        if form in (None, name) and (source := row.find(path, vocabulary)) is not None:
-            first: dict[str, Path] = {}
-            for split in source.splits:
-                if first.setdefault(split.key, split.file) != split.file:
-                    raise DatasetError(
-                        f"{split.file}: questions of {split.table} {split.split}, as {first[split.key]} has; "
-                        "give the folder of one of them"
-                    )
-            return replace(source, notes=(*source.notes, *_left_out(source)))
-    known = "; ".join(f"{name}: {row.what}" for name, row in FORMS.items() if form in (None, name))
-    there = [each.relative_to(path).as_posix() for each in files_below(path)] if path.is_dir() else []
-    holds = f", which holds {listed(there, most=4)}" if there else ""
-    raise WrongFolderError(f"{path}: no published questions were found there{holds}; forms are {known}")
-
-
-def _left_out(source: Source) -> Iterator[str]:
-    """What to know of files of questions, or of unknown ones, that a source does not read."""
-    others = [
-        path.relative_to(source.root)
-        for path in (files_below(source.root) if source.files else ())
-        if path not in source.files
-        and (path.suffix in (".parquet", ".tar", ".h5") or path.name.endswith("questions.json"))
-    ]
-    if others:
-        yield (
-            f"the form {source.form} is read; left out, since they are of another form or their names say no "
-            f"split: {listed(others, most=5)}"
+        source = row.find(path, vocabulary) if form in (None, name) else None
+        if source is None:
+            continue
+        first: dict[str, Path] = {}
+        for split in source.splits:
+            if first.setdefault(split.key, split.file) != split.file:
+                raise DatasetError(
+                    f"{split.file}: questions of {split.table} {split.split}, as {first[split.key]} has; "
+                    "give the folder of one of them"
+                )
+        of_questions = [
+            each
+            for each in below
+            if each.suffix in (".parquet", ".tar", ".h5") or each.name.endswith("questions.json")
+        ]
+        if not source.files or not (others := sorted({*of_questions} - {*source.files})):
+            return source
+        left_out = listed([each.relative_to(path) for each in others], most=5)
+        note = (
+            f"the form {name} is read; left out, since they are of another form or their names say no "
+            f"split: {left_out}"
         )
+        return replace(source, notes=(*source.notes, note))
+    known = "; ".join(f"{name}: {row.what}" for name, row in FORMS.items() if form in (None, name))
+    there = listed([each.relative_to(path).as_posix() for each in below], most=4)
+    holds = f", which holds {there}" if there else ""
+    raise WrongFolderError(f"{path}: no published questions were found there{holds}; forms are {known}")

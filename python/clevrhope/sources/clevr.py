@@ -6,27 +6,23 @@ CLEVR's own test set was published without answers, so it is left out. Scenes an
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from clevrhope._core import Vocabulary
 from clevrhope.dataset.clevr_folder import FAMILIES, images_folder, questions_file, scenes_file
 from clevrhope.dataset.json_rows import read_list
-from clevrhope.errors import DatasetError, listed
+from clevrhope.errors import listed
 from clevrhope.runtime.forms import INDEX, Fields, one_of
 from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.reading import reading
-from clevrhope.sources.official.readers import ROW, json_questions, scenes_of
-from clevrhope.sources.source import NO_FAMILY, Columns, Numbering, Source, SourceSplit
+from clevrhope.sources.official.readers import IN_RADIANS, ROW, json_questions, scenes_of
+from clevrhope.sources.source import NO_FAMILY, Source, SourceSplit
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.kinds import PLAIN_SPLITS, SPLITS
-
-_INDEX = re.compile(rb'"question_index"\s*:\s*(\d{0,18})')
 
 
 def find_clevr(root: Path, vocabulary: Vocabulary) -> Source | None:
@@ -50,7 +46,7 @@ def find_clevr(root: Path, vocabulary: Vocabulary) -> Source | None:
     files = {SPLITS[name].pool: scenes_file(root, name) for name in there}
     scenes = {pool: scenes_of(file, in_degrees=is_ours) for pool, file in files.items() if file.is_file()}
     if scenes and not is_ours:
-        notes.append("rotations in published scenes are radians; they are imported as degrees")
+        notes.append(IN_RADIANS)
     splits = tuple(_split(root, name, vocabulary) for name in there)
     return Source("clevr", root, splits, scenes=scenes, notes=tuple(notes[not left_out :]))
 
@@ -62,46 +58,17 @@ def _has_answers(path: Path) -> bool:
 
 def _split(root: Path, name: str, vocabulary: Vocabulary) -> SourceSplit:
     path, images = questions_file(root, name), images_folder(root, name)
-    shown = images if images.is_dir() else None
-    n, form = _n_questions(path), Fields({**ROW.needed, "question_index": INDEX}, {"split": one_of([name])})
-    read, record = json_questions(path, vocabulary, shown, family=_family, form=form)
-
-    def blocks(numbering: Numbering) -> Iterator[Columns]:
-        n_read = 0
-        for columns in read(numbering):
-            n_read += len(columns["answers"])
-            yield columns
-        if n_read != n:
-            raise DatasetError(
-                f"{path}: {n_read:,} questions, but {n:,} times a question_index; each has one"
-            )
-
-    note = "" if shown else f"no images: {images.relative_to(root)} is not there"
-    return SourceSplit(NONE, name, SPLITS[name].pool, n, path, blocks, record, note=note)
-
-
-def _n_questions(path: Path) -> int:
-    """The number of questions, by the key that each has: to parse CLEVR's 700,000 takes a minute or more.
-
-    Raises:
-        DatasetError: a question's number occurs twice, as in files that were joined.
-    """
+    notes = [] if images.is_dir() else [f"no images: {images.relative_to(root)} is not there"]
+    form = Fields({**ROW.needed, "question_index": INDEX}, {"split": one_of([name])})
+    read = json_questions(path, vocabulary, None if notes else images, family=_family, form=form)
+    # By the key that each question has, since to parse CLEVR's 700,000 takes a minute or more.
     with (
         reading(path, "JSON"),
         path.open("rb") as file,
         mmap(file.fileno(), 0, access=ACCESS_READ) as content,
     ):
-        found = (int(match[1] or -1) for match in _INDEX.finditer(content))
-        numbers = np.fromiter(found, dtype=np.int64)
-    order = np.argsort(numbers, kind="stable")
-    is_again = (np.diff(numbers[order]) == 0) & (numbers[order][1:] >= 0)  # what is no number is said later
-    for k in np.flatnonzero(is_again).tolist()[:1]:
-        first, second = order[k : k + 2].tolist()
-        raise DatasetError(
-            f"{path}: questions[{first}] and questions[{second}] have the question_index {numbers[first]}; "
-            "each question has its own"
-        )
-    return len(numbers)
+        n = sum(1 for _ in re.finditer(rb'"question_index"\s*:', content))
+    return SourceSplit(NONE, name, SPLITS[name].pool, n, path, *read, notes=notes)
 
 
 def _family(row: Mapping[str, Any]) -> int:

@@ -13,21 +13,21 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import chain, groupby
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import Vocabulary
 from clevrhope.dataset.question_kinds import ABSENT, KINDS, NONCE, SINGLE, QuestionKind
-from clevrhope.dataset.source_images import ImageRecord
+from clevrhope.dataset.source_images import ImageRecord, places_of
 from clevrhope.dataset.vocab import VOCAB, vocab_from_json
 from clevrhope.errors import DatasetError
 from clevrhope.errors import listed as listing
 from clevrhope.runtime.forms import ANY, INDEX, NAME, SHA256, TEXT, Fields, ListOf, MapOf, check_form, one_of
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import reading
-from clevrhope.sources.parquet_files import Order, ParquetFiles, check_parts, order_of
+from clevrhope.sources.parquet_files import Order, ParquetFiles, check_parts
 from clevrhope.sources.source import (
     SCENE,
     Columns,
@@ -76,12 +76,8 @@ def _about_form(kind: QuestionKind) -> Fields:
     )
 
 
-class _Rows(NamedTuple):
-    """Consecutive questions: the cells of each column, the places of their images, and what names a row."""
-
-    cells: dict[str, list[Any]]
-    places: Sequence[Sequence[Sequence[int]]]
-    where: Callable[[int], str]
+_Rows = tuple[dict[str, list[Any]], Sequence[Sequence[Sequence[int]]], Callable[[int], str]]
+"""Consecutive questions: the cells of each column, the places of their images, and what names a row."""
 
 
 class _ExportedSplit(ABC):
@@ -92,8 +88,6 @@ class _ExportedSplit(ABC):
     n_questions: int
     is_part: bool
     """Whether the split has more files than these."""
-    n_rows: tuple[int, ...] = ()
-    """Number of rows of each file, if places of images are rows."""
 
     def __init__(self, files: Sequence[Path], split: str, about: Mapping[str, Any]) -> None:
         self.files, self.about = files, about
@@ -128,14 +122,20 @@ class _ExportedSplit(ABC):
 
     def source_split(self) -> SourceSplit:
         """The split as a source."""
-        hop, split = self.attributes["hop"], self.attributes["split"]
-        said: dict[str, Any] = {"kind": self.kind, "attributes": self.attributes}
-        said |= {"note": PART if self.is_part else "", "unit": self.about.get("unit", 0)}
-        if self.about:
-            said |= {"widths": tuple(self.about["widths"]), "sha256": self.about["sha256"]}
-            said["vocab"] = vocab_from_json(self.about["vocab"])
-        place = (hop, split, self.pool, self.n_questions, self.files[0])
-        return SourceSplit(*place, self.blocks, self.images, **said)
+        about, of_file = self.about, self.attributes
+        place = (of_file["hop"], of_file["split"], self.pool, self.n_questions, self.files[0])
+        return SourceSplit(
+            *place,
+            self.blocks,
+            self.images,
+            notes=[PART] * self.is_part,
+            unit=about.get("unit", 0),
+            kind=self.kind,
+            attributes=of_file,
+            vocab=vocab_from_json(about["vocab"]) if about else None,
+            widths=tuple(about.get("widths", SourceSplit.widths)),
+            sha256=about.get("sha256", ""),
+        )
 
     def blocks(self, numbering: Numbering) -> Iterator[Columns]:
         """The columns of some thousand questions at a time."""
@@ -147,8 +147,8 @@ class _ExportedSplit(ABC):
             check_filled(cells, where)
             indices = cells[self.index]
             sets = indices if of_sets else [[index] for index in indices]
-            row_of = np.repeat(np.arange(len(sets)), [*map(len, sets)]).tolist()
-            image_numbers([*chain(*sets)], where, row_of)
+            row_of = np.repeat(np.arange(len(sets)), [*map(len, sets)])
+            image_numbers([*chain(*sets)], lambda k, row_of=row_of, where=where: where(row_of[k]))
             for of_row, of_images in zip(sets, places, strict=True):
                 for index, place in zip(of_row, of_images, strict=False):
                     self._images.setdefault(index, place)
@@ -171,9 +171,8 @@ class _ExportedSplit(ABC):
         """Where the images are."""
         if not self._images:
             return None
-        places = [list(self._images.get(index, ())) for index in range(max(self._images) + 1)]
-        paths = tuple(path.absolute() for path in self.files)
-        return ImageRecord(self.form, paths, self.n_rows, places)
+        places = places_of([self._images.get(index, ()) for index in range(max(self._images) + 1)])
+        return ImageRecord(self.form, tuple(path.absolute() for path in self.files), places)
 
     def scenes(self) -> Iterator[dict[str, Any]]:
         """The scenes of the images, each once."""
@@ -215,14 +214,18 @@ def _found(
         pool: lambda pool=pool: chain(*(each.scenes() for each in splits if each.pool == pool))
         for pool in {each.pool for each in splits}
     }
-    about = dict(splits[0].about)
-    if any(each.is_part for each in splits):  # whose questions are numbered anew
-        about["dataset"] = ""
-    said: dict[str, Any] = {"about": about, "notes": tuple(about.get("notes", ()))}
-    said["has_programs"] = all(each.has_programs for each in splits)
-    files = [path for each in splits for path in each.files]
-    made = tuple(each.source_split() for each in splits)
-    return Source(form, root, made, scenes=scenes, files=files, **said)
+    about = splits[0].about
+    return Source(
+        form,
+        root,
+        tuple(each.source_split() for each in splits),
+        scenes=scenes,
+        notes=tuple(about.get("notes", ())),
+        has_programs=all(each.has_programs for each in splits),
+        # Questions of a part are numbered anew, so they are not those of the dataset.
+        about={**about, "dataset": ""} if any(each.is_part for each in splits) else about,
+        files=[path for each in splits for path in each.files],
+    )
 
 
 # Parquet
@@ -236,22 +239,23 @@ class _Table(_ExportedSplit):
     def __init__(self, paths: Sequence[Path], split: str, table: ParquetFiles) -> None:
         raw = table.metadata.get(METADATA.encode())
         super().__init__(paths, split, parse_json(raw, paths[0]) if raw else {})
-        self.table, self.n_rows, self.n_questions = table, table.n_rows, len(table)
+        self.table, self.n_questions = table, len(table)
         self.is_part = len(paths) < int(paths[0].stem.rpartition("-")[2])
-        wanted = {"question": "string", "answer": "string", "program": _SEVERAL.format("string")}
+        several = "list<element: {}>"
+        wanted = {"question": "string", "answer": "string", "program": several.format("string")}
         wanted["question_index"] = "int32"
-        wanted[self.index] = _SEVERAL.format("int32") if self.kind.of_sets else "int32"
+        wanted[self.index] = several.format("int32") if self.kind.of_sets else "int32"
         for column, name in self.kind.exported.items():
             kind = self.kind.columns[column]
             if kind.needed:
-                wanted[name] = _SEVERAL.format(kind.dtype) if kind.row else kind.dtype
+                wanted[name] = several.format(kind.dtype) if kind.row else kind.dtype
         table.check({name: (kind,) for name, kind in wanted.items()})
 
     @cached_property
-    def _order(self) -> Order | None:
-        numbers = self.table.numbers("question_index", ROWS_AT_ONCE)
+    def _order(self) -> Order:
+        numbers, order = self.table.numbers("question_index", ROWS_AT_ONCE)
         self.check_whole(numbers)
-        return order_of(numbers)
+        return order
 
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
         there = [name for name in names if name in self.table.types]
@@ -259,16 +263,13 @@ class _Table(_ExportedSplit):
         for first, batch in self.table.batches(there, ROWS_AT_ONCE, self._order):
             cells = {name: [None] * len(batch) for name in names}
             cells |= {name: batch.column(name).to_pylist() for name in there}
-            rows = np.arange(first, first + len(batch))
-            found = self.table.places(rows if self._order is None else self._order[rows]).tolist()
+            rows = self._order[first : first + len(batch)]
+            found = self.table.places(rows).tolist()
             places: list[list[list[int]]] = [[place] if has_images else [] for place in found]
             if has_images and self.kind.of_sets:
                 sets = zip(found, cells[self.index], strict=True)
-                places = [[[*place, k] for k in range(len(of or ()))] for place, of in sets]
-            yield _Rows(cells, places, self.table.where_from(first, self._order))
-
-
-_SEVERAL = "list<element: {}>"
+                places = [[[*place, k] for k in range(len(of or ()))] for (*place, _), of in sets]
+            yield cells, places, self.table.where(rows)
 
 
 def find_parquet(root: Path, vocabulary: Vocabulary) -> Source | None:
@@ -302,19 +303,12 @@ class _Shards(_ExportedSplit):
     def __init__(self, files: Sequence[Path], split: str, about: Mapping[str, Any], *, alone: bool) -> None:
         super().__init__(files, split, about)
         self.is_part = alone
-        question = Fields(
-            {
-                **dict.fromkeys(_TEXTS, TEXT),
-                "program": ListOf(TEXT),
-                "question_index": INDEX,
-            }
-        )
-        self._sample = Fields({"image_index": INDEX, "questions": ListOf(question)}, {"scene": ANY})
+        texts = {"question": TEXT, "program": ListOf(TEXT), "answer": TEXT, "question_index": INDEX}
+        self._sample = Fields({"image_index": INDEX, "questions": ListOf(Fields(texts))}, {"scene": ANY})
         if self.kind.of_sets:
-            fields = {**question.needed, "image_indices": ListOf(INDEX)}
-            self._sample = Fields(fields, {"scenes": ListOf(ANY)})
+            self._sample = Fields({**texts, "image_indices": ListOf(INDEX)}, {"scenes": ListOf(ANY)})
         n_said = self.about.get("questions", 0)
-        self.n_questions = (0 if alone else n_said) or sum(len(rows.places) for rows in self.rows(()))
+        self.n_questions = (0 if alone else n_said) or sum(len(places) for _, places, _ in self.rows(()))
         self.is_part = alone and self.n_questions != n_said
 
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
@@ -338,7 +332,7 @@ class _Shards(_ExportedSplit):
         self.check_whole(np.asarray([number for number, *_ in rows], dtype=np.int64))
         folder, split = self.files[0].parent, self.attributes["split"]
         columns = {name: [cells[name] for _, cells, _ in rows] for name in names}
-        yield _Rows(columns, [of for *_, of in rows], lambda k: f"{folder}: question {k} of {split}")
+        yield columns, [of for *_, of in rows], lambda k: f"{folder}: question {k} of {split}"
 
 
 def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:
@@ -348,7 +342,6 @@ def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:
         DatasetError: a shard is broken, or holds something else.
     """
     listed: dict[Path, dict[str, Any]] = {}
-    there: set[tuple[Path, str, str]] = set()
 
     def opened(files: list[Path], split: str) -> _ExportedSplit:
         folder = files[0].parent.absolute()
@@ -356,18 +349,17 @@ def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:
         if path not in listed:
             listed[path] = read_object(path, "a list of shards") if path.is_file() else {}
             check_form(listed[path], _LISTED, path)
-        there.add((path, folder.name, split))
         entry = listed[path].get(folder.name, {}).get(split, {})
         return _Shards(files, split, entry.get(METADATA, {}), alone=root.is_file())
 
     source = _found("webdataset", root, _SHARD, opened)
     missing = [
-        f"{at}/{name}"
+        f"{folder}/{name}"
         for path, shards in listed.items()
         if path.is_relative_to(root.absolute())
-        for at, names in shards.items()
+        for folder, names in shards.items()
         for name in names
-        if (path, at, name) not in there
+        if not any((path.parent / folder).glob(f"{name}-*.tar"))
     ]
     if source is None or not missing:
         return source

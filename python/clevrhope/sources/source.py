@@ -27,7 +27,6 @@ NO_FAMILY = -1
 MOST_PROGRAM_TOKENS = 64
 """Tokens of a program that is read from a text: twice as many as CLEVR's longest have."""
 
-
 SCENE = Fields({"image_index": INDEX, "objects": ListOf(ANY)})
 """What a published scene has at least."""
 
@@ -81,26 +80,24 @@ class Numbering:
         Raises:
             DatasetError: a text is too long to be a question; `where` names the place of a row.
         """
-        sizes = [*map(len, texts)]
-        if (most := max(sizes, default=0)) > MOST_CHARACTERS:
-            longest = sizes.index(most)
-            raise DatasetError(
-                f"{where(longest) if where else longest}: a text of {most:,} characters; a question has at "
-                f"most {MOST_CHARACTERS:,}"
-            )
+        for k, text in enumerate(texts):
+            if len(text) > MOST_CHARACTERS:
+                raise DatasetError(
+                    f"{where(k) if where else k}: a text of {len(text):,} characters; a question has at most "
+                    f"{MOST_CHARACTERS:,}"
+                )
         (rows, lengths), new = number_texts(texts, self.words)
         self.words += new
-        columns = {"questions": rows, "question_lengths": lengths}
-        if self._make_reader is None:  # as from files without programs
-            columns["programs"] = np.tile(np.asarray([START, END], dtype=np.int32), (len(rows), 1))
-            columns["program_lengths"] = np.full(len(rows), 2, dtype=np.int32)
-            return columns | {"question_families": np.full(len(rows), NO_FAMILY, dtype=np.int32)}
-        if self._reader is None or self._reader[0] != len(self.words):
-            self._reader = len(self.words), self._make_reader(self.vocab())
-        families, (programs, n_tokens), _ = self._reader[1].meanings(rows, MOST_PROGRAM_TOKENS)
-        self.n_unread += int((families < 0).sum())
-        columns |= {"programs": programs, "program_lengths": n_tokens}
-        return columns | {"question_families": families}
+        families = np.full(len(rows), NO_FAMILY, dtype=np.int32)
+        programs = np.tile(np.asarray([START, END], dtype=np.int32), (len(rows), 1))
+        n_tokens = np.full(len(rows), 2, dtype=np.int32)
+        if self._make_reader is not None:
+            if self._reader is None or self._reader[0] != len(self.words):
+                self._reader = len(self.words), self._make_reader(self.vocab())
+            families, (programs, n_tokens), _ = self._reader[1].meanings(rows, MOST_PROGRAM_TOKENS)
+            self.n_unread += int((families < 0).sum())
+        columns = {"questions": rows, "question_lengths": lengths, "question_families": families}
+        return columns | {"programs": programs, "program_lengths": n_tokens}
 
     def programs(self, programs: Sequence[Sequence[str]], where: Callable[[int], str]) -> Columns:
         """The columns of programs, given as functions in prefix order.
@@ -136,10 +133,8 @@ class Numbering:
         return found
 
 
-def image_numbers(
-    indices: Sequence[int], where: Callable[[int], str], rows: Sequence[int] | None = None
-) -> Ints:
-    """(n,) int32 indices of images, one a row, or those of the questions in `rows` (n,).
+def image_numbers(indices: Sequence[int], where: Callable[[int], str]) -> Ints:
+    """(n,) int32 indices of images.
 
     Raises:
         DatasetError: an index is negative or too large; `where` names the place of a row.
@@ -147,8 +142,7 @@ def image_numbers(
     found = np.asarray(indices, dtype=np.int64)
     for k in np.flatnonzero((found < 0) | (found >= MAX_IMAGES)).tolist():
         raise DatasetError(
-            f"{where(k if rows is None else rows[k])}: the index of its image is {found[k]:,}; expected 0 to "
-            f"{MAX_IMAGES - 1:,}"
+            f"{where(k)}: the index of its image is {found[k]:,}; expected 0 to {MAX_IMAGES - 1:,}"
         )
     return found.astype(np.int32)
 
@@ -180,9 +174,10 @@ class SourceSplit:
         pool: the name of the pool of its images.
         n_questions: number of its questions.
         file: the file, or the first of several.
-        note: what a reader should know, such as another name or a part that is left out; "" for nothing.
         blocks: yields columns of consecutive questions; raises DatasetError for a file that cannot be read.
         images: returns where its images are, after `blocks` was read; None if they are not there.
+        notes: what a reader should know, such as another name or a part that is left out, once `blocks` was
+            read.
         features: the file of detector features of its images, by index; None if it is not there.
         unit: how many images with consecutive indices show the same place; 0 if that is not known.
         kind: the kind of its questions.
@@ -199,7 +194,7 @@ class SourceSplit:
     file: Path
     blocks: Callable[[Numbering], Iterator[Columns]] = field(repr=False)
     images: Callable[[], ImageRecord | None] = field(default=lambda: None, repr=False)
-    note: str = ""
+    notes: list[str] = field(default_factory=list)
     unit: int = 0
     features: Path | None = None
     kind: QuestionKind = SINGLE

@@ -142,7 +142,7 @@ def stream(
     kept = PixelCache(Path(cache), rendered) if cache is not None and images else None
     rows, binding = source.make(engine, limit)
     windows = Windows(source, rendering, kept)
-    pixels, given = windows if images else None, windows if scenes else None
+    pixels, given = windows if images else None, windows.__getitem__ if scenes else None
     chosen, image_idxs = None, rows.image_idxs
     if levels:
         n_objects = source.n_objects(engine, image_idxs)

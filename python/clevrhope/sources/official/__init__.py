@@ -15,7 +15,13 @@ from clevrhope.runtime.forms import Fields, check_form, one_of
 from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.threads import map_in_threads
 from clevrhope.sources.official.names import BEGINS, OfficialFile, about, official_file
-from clevrhope.sources.official.readers import hdf5_split, json_split, parquet_split, scenes_of
+from clevrhope.sources.official.readers import (
+    IN_RADIANS,
+    hdf5_split,
+    json_split,
+    parquet_split,
+    scenes_of,
+)
 from clevrhope.sources.parquet_files import check_parts
 from clevrhope.sources.source import Source, SourceSplit, files_below
 
@@ -37,55 +43,57 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
     files = sorted(file for path in paths if (file := official_file(path)) is not None)
     if not files:
         return None
-    one_run = len({file.run for file in files}) == 1
-    of_scenes = [path for path in paths if path.suffix == ".json" and "scenes" in path.name]
+    known, notes = {file.path for file in files}, []
+    forms = {path.suffix for path in known}
     of_features = [path for path in paths if path.name.endswith("_vg_frcnn.h5")]
     of_images = []
-    notes = []
-    known = {file.path for file in files}
-    forms = {path.suffix for path in known}
-    for path in paths:
-        if path.suffix == ".h5" and ".h5" in forms:
-            try:
-                with reading_hdf5(path, CHANNELS_FIRST):
-                    of_images.append(path)
-            except DatasetError as error:
-                if "_ims" in path.name:
-                    notes.append(f"left out: {str(error).partition('; ')[0]}")
-                    known.add(path)
+    for path in [each for each in paths if each.suffix == ".h5"] if ".h5" in forms else ():
+        try:
+            with reading_hdf5(path, CHANNELS_FIRST):
+                of_images.append(path)
+        except DatasetError as error:
+            if "_ims" in path.name:
+                notes.append(f"left out: {str(error).partition('; ')[0]}")
+                known.add(path)
+    of_scenes = [path for path in paths if path.suffix == ".json" and "scenes" in path.name]
+    one_run = len({file.run for file in files}) == 1
 
     def opened(of_split: list[OfficialFile]) -> SourceSplit:
         form = max((file.path.suffix for file in of_split), key=_FORMS.index)
-        chosen = [file for file in of_split if file.path.suffix == form]
-        first, chosen_paths = chosen[0], [file.path for file in chosen]
+        first, *_ = chosen = [file for file in of_split if file.path.suffix == form]
         if root.is_dir():
-            check_parts(chosen_paths)
+            check_parts([file.path for file in chosen])
         if form == ".parquet":
-            return parquet_split(first, chosen_paths)
+            return parquet_split(first, [file.path for file in chosen])
         if form == ".json":
             return json_split(first, vocabulary, _png_folder(root, first))
-        vocab = read_vocab(_vocab_of(first.path, root))
         images, features = (about(first, each, one_run=one_run) for each in (of_images, of_features))
-        return hdf5_split(first, vocabulary, vocab, images, features)
+        return hdf5_split(first, vocabulary, read_vocab(_vocab_of(first.path, root)), images, features)
 
     groups = [list(group) for _, group in groupby(files, lambda file: (file.number, file.split))]
     # Footers of Parquet take long to parse; HDF5 is read by one thread alone.
-    splits = list((map_in_threads if forms == {".parquet"} else map)(opened, groups))
+    splits = tuple((map_in_threads if forms == {".parquet"} else map)(opened, groups))
     scenes = {}
     for split, (file, *_) in zip(splits, groups, strict=True):
         place = about(file, of_scenes, one_run=one_run)
         if place is not None and split.file.suffix != ".parquet":  # whose rows do not name their scenes
             scenes[split.pool] = scenes_of(place)
     if scenes:
-        notes.insert(0, "rotations in published scenes are radians; they are imported as degrees")
-    of_form = {form: [split.key for split in splits if split.file.suffix == form] for form in _FORMS}
-    if len(there := {form: keys for form, keys in of_form.items() if keys}) > 1:
-        read = "; ".join(f"{listed(keys, most=4)} from {form}" for form, keys in there.items())
-        notes.append(f"read from several forms, whose images are not compared by name: {read}")
-    said = (root, tuple(splits), scenes, tuple(notes))
-    known |= {*of_images, *of_features}
-    has_programs = not of_form[".parquet"]
-    return Source("official", *said, has_programs=has_programs, about=_about(root), files=known)
+        notes.insert(0, IN_RADIANS)
+    keys = {form: [split.key for split in splits if split.file.suffix == form] for form in _FORMS}
+    read = [f"{listed(of_form, most=4)} from {form}" for form, of_form in keys.items() if of_form]
+    if len(read) > 1:
+        notes.append(f"read from several forms, whose images are not compared by name: {'; '.join(read)}")
+    return Source(
+        "official",
+        root,
+        splits,
+        scenes=scenes,
+        notes=tuple(notes),
+        has_programs=not keys[".parquet"],
+        about=_about(root),
+        files=known | {*of_images, *of_features},
+    )
 
 
 def _about(root: Path) -> dict[str, Any]:

@@ -113,7 +113,7 @@ class OfficialFile:
         """What tells the pools of the two runs apart."""
         return "official_00" if self.number in FIRST_RUN else "official_06"
 
-    def plain(self, images: Sequence[int]) -> tuple[int, str]:
+    def plain(self, images: Sequence[int]) -> tuple[int, list[str]]:
         """How many of the file's questions belong to the published set, and a note if not all do.
 
         In the first run, paired questions follow the plain ones, and begin again with the first images. Files
@@ -125,27 +125,28 @@ class OfficialFile:
         n = len(images)
         most, all_of_them = PLAIN.get(self.split, (n, n))
         if self.number not in FIRST_RUN or self.split not in PLAIN:
-            return n, ""
+            return n, []
         how, least = "", min(n, most)
         if n != all_of_them:
             falls = np.flatnonzero(np.diff(np.asarray(images, dtype=np.int64)) < 0) + 1
             if 0 < len(falls) <= 2 and images[falls[0]] in images[: falls[0]]:
                 how, least = ", by the order of images", min(int(falls[0]), most)
-        return least, f"the first {least:,} of {n:,} questions{how}; paired ones follow" * (least < n)
+        return least, [f"the first {least:,} of {n:,} questions{how}; paired ones follow"] * (least < n)
 
     def split_source(
         self,
         n_questions: int,
         blocks: Callable[[Numbering], Iterator[Columns]],
         images: Callable[[], ImageRecord | None],
+        notes: list[str],
         **others: Any,
     ) -> SourceSplit:
         """The split as a source; by default, the pairs of a run share its pools."""
-        renamed = RENAMED.format(name=self.name) if self.name in ("val", "val_iid") else ""
-        note = "; ".join(each for each in (renamed, others.pop("note", "")) if each)
+        if self.name in ("val", "val_iid"):
+            notes.insert(0, RENAMED.format(name=self.name))
         pool = others.pop("pool", f"{POOLS.get(self.split, 'minimal')}_{self.run}")
         place = (self.hop, self.split, pool, n_questions, self.path)
-        return SourceSplit(*place, blocks, images, note=note, **others)
+        return SourceSplit(*place, blocks, images, notes=notes, **others)
 
 
 def official_file(path: Path) -> OfficialFile | None:

@@ -24,7 +24,7 @@ from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import ClevrhopeError, DatasetError, shown
 from clevrhope.runtime.forms import ANY, FILE_NAME, INDEX, TEXT, Fields, ListOf, check_form
 from clevrhope.sources.official.names import POOLS, OfficialFile, places_of
-from clevrhope.sources.parquet_files import Order, ParquetFiles, order_of
+from clevrhope.sources.parquet_files import Order, ParquetFiles
 from clevrhope.sources.source import (
     END,
     MAX_IMAGES,
@@ -44,20 +44,21 @@ ROWS_AT_ONCE, JSON_ROWS_AT_ONCE = 65_536, 10_000
 
 # Parquet
 
-NEEDED = {"query": ("string",), "answer": ("string",)}
-"""Column that a file must have -> its type."""
+TEXTS = ("query", "answer")
 
-OPTIONAL = {
-    "idx": ("int64",),
+COLUMNS = {
+    **dict.fromkeys(TEXTS, ("string",)),
+    "idx": ("int64", "missing"),
     "image": (
         "struct<bytes: binary, path: string>",
         "struct<path: string, bytes: binary>",
         "struct<bytes: binary, path: null>",
         "struct<bytes: binary>",
         "binary",
+        "missing",
     ),
 }
-"""Column that may be there -> its types, the usual one first, which is that of exports."""
+"""Column -> its types, the usual one first, which is that of exports; "missing" if it need not be there."""
 
 NAMES = "image.path"
 
@@ -71,15 +72,9 @@ def parquet_split(file: OfficialFile, paths: Sequence[Path]) -> SourceSplit:
     Raises:
         DatasetError: a file is not Parquet, or has other columns; says what was found and expected.
     """
-    rows = _Rows(file, paths)
-    return file.split_source(
-        len(rows.files),
-        rows.blocks,
-        rows.images,
-        pool=f"{POOLS.get(file.split, file.split)}_{file.hop}",
-        note="; ".join(rows.notes()),
-        unit=0 if rows.n_places is None else len(rows.files) // rows.n_places,
-    )
+    rows, pool = _Rows(file, paths), f"{POOLS.get(file.split, file.split)}_{file.hop}"
+    unit = len(rows.files) // rows.n_places if rows.n_places else 0
+    return file.split_source(len(rows.files), rows.blocks, rows.images, rows.notes, pool=pool, unit=unit)
 
 
 class _Rows:
@@ -87,53 +82,58 @@ class _Rows:
 
     Attributes:
         files: the files.
-        has_names: whether rows name their images.
-        n_places: number of places that a minimal set shows, whose rows are by target, then by place; None for
+        n_places: number of places that a minimal set shows, whose rows are by target, then by place; 0 for
             other sets, and for rows that name their images.
+        notes: what a reader should know about numbers of rows and images, once they are read.
     """
 
     def __init__(self, file: OfficialFile, paths: Sequence[Path]) -> None:
-        self.files = ParquetFiles(paths, "idx", NAMES)
-        self.files.check(NEEDED, OPTIONAL)
-        named = "path" in self.files.types.get("image", "") and self.files.first.get("image")
-        self.has_names = bool(named and named["path"] is not None)
-        self.n_places: int | None = None
-        if file.split == MINIMAL_OOD and not self.has_names and not len(self.files) % places_of(file.hop):
+        self.files, self.n_places = ParquetFiles(paths), 0
+        self.files.check(COLUMNS)
+        if file.split == MINIMAL_OOD and not len(self.files) % places_of(file.hop) and not self._has_names:
             self.n_places = places_of(file.hop)
+        self.notes: list[str] = []
         self._first_rows: dict[str, int] = {}
         """Name of an image -> the first row that shows it, in the order in which names occur."""
 
-    def notes(self) -> Iterator[str]:
-        """What a reader should know about numbers of rows and images."""
-        if not self.has_names:
-            yield "no column says which rows share an image: one each"
-        n, said = len(self.files), self.files.range
-        if said and said != [0, n - 1]:
-            yield (
-                f"idx runs from {said[0]:,} to {said[1]:,} for {n:,} rows: some are missing; questions are "
-                "numbered from 0, in the order of idx"
-            )
+    @cached_property
+    def _has_names(self) -> bool:
+        """Whether rows name their images."""
+        if "path" not in self.files.types.get("image", ""):
+            return False
+        _, first = next(self.files.batches([NAMES], 1), (0, None))
+        return first is not None and not first.column("image").field("path").null_count
 
     @cached_property
-    def _order(self) -> Order | None:
-        """The rows in the order of `idx`, none of which may be there twice; None if that is their order."""
-        return order_of(self.files.numbers("idx", ROWS_AT_ONCE)) if "idx" in self.files.types else None
+    def _order(self) -> Order:
+        """The rows in the order of `idx`, none of which may be there twice."""
+        n = len(self.files)
+        if not self._has_names:
+            self.notes.append("no column says which rows share an image: one each")
+        if "idx" not in self.files.types:
+            return np.arange(n)
+        numbers, order = self.files.numbers("idx", ROWS_AT_ONCE)
+        if n and (numbers.min(), numbers.max()) != (0, n - 1):
+            self.notes.append(
+                f"idx runs from {numbers.min():,} to {numbers.max():,} for {n:,} rows: some are missing; "
+                "questions are numbered from 0, in the order of idx"
+            )
+        return order
 
     def blocks(self, numbering: Numbering) -> Iterator[Columns]:
         """The columns of some ten thousand questions at a time."""
         numbers: dict[str, int] = {}
-        names = [*NEEDED, *([NAMES] * self.has_names)]
+        names = [*TEXTS, *([NAMES] * self._has_names)]
         for first, batch in self.files.batches(names, ROWS_AT_ONCE, self._order):
-            cells = {name: batch.column(name).to_pylist() for name in NEEDED}
-            if self.has_names:
-                cells[NAMES] = batch.column("image").field("path").to_pylist()
-            where = self.files.where_from(first, self._order)
-            check_filled(cells, where)
+            cells = {name: batch.column(name).to_pylist() for name in TEXTS}
             images = self._by_place(np.arange(first, first + len(batch)))
-            if self.has_names:
+            if self._has_names:
+                cells[NAMES] = batch.column("image").field("path").to_pylist()
                 for row, name in enumerate(cells[NAMES], first):
                     self._first_rows.setdefault(name, row)
                 images = np.asarray([numbers.setdefault(name, len(numbers)) for name in cells[NAMES]])
+            where = self.files.where(self._order[first:])
+            check_filled(cells, where)
             yield {
                 **numbering.texts(cells["query"], where),
                 "answers": numbering.answers(cells["answer"], where),
@@ -142,8 +142,8 @@ class _Rows:
 
     def _by_place(self, rows: Any) -> Any:
         """The numbers of images: those of a place follow each other if rows are by target, then by place."""
-        n, a_group = len(self.files), GROUP * (self.n_places or 0)
-        if self.n_places is None or n % a_group:
+        n, a_group = len(self.files), GROUP * self.n_places
+        if not a_group or n % a_group:
             return rows
         targets, places, of_group = np.unravel_index(rows, (n // a_group, self.n_places, GROUP))
         return (places * (n // a_group) + targets) * GROUP + of_group
@@ -152,15 +152,11 @@ class _Rows:
         """Where the images are."""
         if "image" not in self.files.types:
             return None
-        paths = tuple(path.absolute() for path in self.files.paths)
-        names = [*self._first_rows] if self.has_names else None
         first = np.asarray([*self._first_rows.values()], dtype=np.int64)
-        if not self.has_names:
+        if not self._has_names:
             first = np.argsort(self._by_place(np.arange(len(self.files))))
-            if self._order is None and (np.diff(first) == 1).all():
-                return ImageRecord("parquet", paths, self.files.n_rows)
-        first = first if self._order is None else self._order[first]
-        return ImageRecord("parquet", paths, self.files.n_rows, self.files.places(first).tolist(), names)
+        paths, places = [path.absolute() for path in self.files.paths], self.files.places(self._order[first])
+        return ImageRecord("parquet", tuple(paths), places, [*self._first_rows])
 
 
 # HDF5
@@ -203,12 +199,14 @@ def hdf5_split(
         DatasetError: the file is not one of the official data; says what was found and expected.
     """
     with reading_hdf5(file.path, QUESTIONS) as opened:
-        n, note = file.plain(opened["image_idxs"][:])
+        n, notes = file.plain(opened["image_idxs"][:])
     found, n_images = None, MAX_IMAGES
     if of_images is not None:
         with reading_hdf5(of_images, CHANNELS_FIRST) as opened:
             n_images = len(opened["features"])
-        found = ImageRecord("features", (of_images.absolute(),), (n_images,))
+        places = np.full((n_images, 3), -1)
+        places[:, 0], places[:, 1] = 0, np.arange(n_images)
+        found = ImageRecord("features", (of_images.absolute(),), places)
 
     tokens = {name: len(getattr(vocab, name)()) for name in ("questions", "programs", "answers")}
     functions = ProgramTokens(vocabulary, vocab.programs())
@@ -231,7 +229,7 @@ def hdf5_split(
                 _check_programs(file, functions, columns["programs"], first)
                 yield columns
 
-    return file.split_source(n, blocks, lambda: found, note=note, features=features, vocab=vocab)
+    return file.split_source(n, blocks, lambda: found, notes, features=features, vocab=vocab)
 
 
 def _check_lengths(file: OfficialFile, name: str, rows: Any, lengths: Any, first: int) -> None:
@@ -281,9 +279,9 @@ def _official_family(row: Mapping[str, Any]) -> int:
 def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) -> SourceSplit:
     """The split in a question file; arguments and errors as of `json_questions`."""
     found: Iterator[Any] = (row.get("image_index") for row in read_list(file.path, "questions"))
-    n, note = file.plain([index if INDEX.test(index) else 0 for index in found])
+    n, notes = file.plain([index if INDEX.test(index) else 0 for index in found])
     blocks, record = json_questions(file.path, vocabulary, images, n)
-    return file.split_source(n, blocks, record, note=note)
+    return file.split_source(n, blocks, record, notes)
 
 
 def json_questions(
@@ -310,7 +308,7 @@ def json_questions(
     names: dict[int, str] = {}
 
     def blocks(numbering: Numbering) -> Iterator[Columns]:
-        rows, at = islice(read_list(path, "questions"), n), 0
+        rows, at, seen = islice(read_list(path, "questions"), n), 0, {}
         functions = ProgramTokens(vocabulary, numbering.vocab().programs())
         while block := list(islice(rows, JSON_ROWS_AT_ONCE)):
 
@@ -324,39 +322,40 @@ def json_questions(
                     raise DatasetError(
                         f"{where(k)}: image_filename is {shown(name)}; expected one name for image {index}"
                     )
-            yield columns(block, where, functions, numbering)
+                number = row["question_index"] if "question_index" in form.needed else at + k
+                if seen.setdefault(number, at + k) != at + k:
+                    raise DatasetError(
+                        f"{path}: questions[{seen[number]}] and questions[{at + k}] have the question_index "
+                        f"{number}; each question has its own"
+                    )
+            texts = [row["question"] for row in block]
+            plain = [
+                {**_CLEVR, "question": row["question"], "program": _plain(row["program"])} for row in block
+            ]
+            try:
+                data = json.dumps({"questions": plain}).encode()
+                programs, _ = Programs.from_questions(vocabulary, data, file="")
+                tokens = programs.to_tokens(functions, MOST_PROGRAM_TOKENS)
+            except ClevrhopeError as error:
+                place = re.compile(r"^(?:\.questions|programs)\[(\d+)\]")
+                raise DatasetError(place.sub(lambda k: where(int(k[1])), str(error))) from error
+            yield {
+                **numbering.texts(texts, where),
+                "programs": tokens,
+                "program_lengths": (tokens != 0).sum(axis=1).astype(np.int32),
+                "question_families": np.asarray([*map(family, block)], dtype=np.int32),
+                "answers": numbering.answers([row["answer"] for row in block], where),
+                "image_idxs": image_numbers([row["image_index"] for row in block], where),
+            }
             at += len(block)
 
     def record() -> ImageRecord | None:
         if images is None or not names:
             return None
-        files = [images.absolute() / name for _, name in sorted(names.items())]
-        number = {index: k for k, index in enumerate(sorted(names))}
-        places = [[number[k]] if k in names else [] for k in range(max(names) + 1)]
-        return ImageRecord("png", tuple(files), (), places, [names.get(k, "") for k in range(len(places))])
-
-    def columns(
-        block: list[dict[str, Any]],
-        where: Callable[[int], str],
-        functions: ProgramTokens,
-        numbering: Numbering,
-    ) -> Columns:
-        rows = [{**_CLEVR, "question": row["question"], "program": _plain(row["program"])} for row in block]
-        data = json.dumps({"questions": rows}).encode()
-        try:
-            programs, _ = Programs.from_questions(vocabulary, data, file="")
-            tokens = programs.to_tokens(functions, MOST_PROGRAM_TOKENS)
-        except ClevrhopeError as error:
-            place = re.compile(r"^(?:\.questions|programs)\[(\d+)\]")
-            raise DatasetError(place.sub(lambda k: where(int(k[1])), str(error))) from error
-        return {
-            **numbering.texts([row["question"] for row in block], where),
-            "programs": tokens,
-            "program_lengths": (tokens != 0).sum(axis=1).astype(np.int32),
-            "question_families": np.asarray([*map(family, block)], dtype=np.int32),
-            "answers": numbering.answers([row["answer"] for row in block], where),
-            "image_idxs": image_numbers([row["image_index"] for row in block], where),
-        }
+        places, indices = np.full((max(names) + 1, 3), -1), sorted(names)
+        places[indices, 0] = np.arange(len(indices))
+        files = tuple(images.absolute() / names[index] for index in indices)
+        return ImageRecord("png", files, places, [names.get(k, "") for k in range(len(places))])
 
     return blocks, record
 
@@ -373,6 +372,10 @@ def _plain(program: list[Any]) -> list[Any]:
         else node
         for node in program
     ]
+
+
+IN_RADIANS = "rotations in published scenes are radians; they are imported as degrees"
+"""A note about published scenes."""
 
 
 def scenes_of(path: Path, *, in_degrees: bool = False) -> Callable[[], Iterator[dict[str, Any]]]:
