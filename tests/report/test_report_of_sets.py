@@ -153,7 +153,9 @@ def test_paraphrases_of_sets_are_scored_as_those_of_splits(folder: Path, tmp_pat
     texts = [{"id": f"{HOP}/covr_test/{row}", "text": f"In way {row}?"} for row in range(8)]
     make_paraphrases(folder, "people", [write_rows(tmp_path / "texts.jsonl", texts)])
     pairs = read_table(
-        Layout(folder).suite_h5(HOP, "people", "covr_test"), PAIRS, vocab=read_vocab(Layout(folder).covr_vocab)
+        Layout(folder).suite_h5(HOP, "people", "covr_test"),
+        PAIRS,
+        vocab=read_vocab(Layout(folder).covr_vocab),
     )
     answers = [pairs.answer_names[n] if row % 4 < 2 else "<UNK>" for row, n in enumerate(pairs.answers)]
     partners = [
