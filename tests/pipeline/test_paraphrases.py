@@ -233,7 +233,7 @@ BAD: Mapping[str, str] = {
     "no question": '{"id": "rubber_cylinder/complex_iid/9999", "text": "Why?"}',
     "no split": '{"id": "rubber_cylinder/complex_odd/1", "text": "Why?"}',
     "no hop": '{"id": "rubber_cilinder/complex_iid/1", "text": "Why?"}',
-    "train": '{"id": "rubber_cylinder/train/1", "text": "Why?"}',
+    "covr_train": '{"id": "rubber_cylinder/covr_train/1", "text": "Why?"}',
     "suite": '{"id": "rubber_cylinder/carets/complex_iid/1", "text": "Why?"}',
     "number": '{"id": 7, "text": "Why?"}',
     "other dataset": '{"id": "rubber_cylinder/complex_iid/1@0123abcd", "text": "Why?"}',

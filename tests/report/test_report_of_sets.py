@@ -1,6 +1,7 @@
 """Reports of predictions about sets of images alone: title, progress, scores that are not defined."""
 
 import csv
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,12 +13,13 @@ from simulated import write_rows
 
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.question_kinds import SETS
+from clevrhope.dataset.question_kinds import PAIRS, SETS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.metrics.published import covr_results
 from clevrhope.metrics.text_tables import WHY_NO_SCORE
 from clevrhope.pipeline import Request, build
+from clevrhope.pipeline.paraphrases import make_paraphrases
 from clevrhope.report import report
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.covr.kinds import COVR_SPLITS
@@ -31,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("covr") / "data"
     config = PRESETS["demo"]
     sizes = replace(config.sizes, covr_train=60, covr_dev=30, covr_test=120)
-    config = replace(config, sizes=sizes, question_json=False)
+    config = replace(config, sizes=sizes)
     build(Request(out=out, hops=(HOP,), config=config, seed=5, covr=True, render=False))
     return out
 
@@ -145,3 +147,36 @@ def test_accuracies_by_template_stand_beside_the_papers(folder: Path, tmp_path: 
             row = of_paper[name]
             assert of_template[template.replace("_", "\\_")] == (row["VB_TEXT"], row["VB_iid"])
         assert all(all(cells) for cells in of_template.values())
+
+
+def test_paraphrases_of_sets_are_scored_as_those_of_splits(folder: Path, tmp_path: Path) -> None:
+    texts = [{"id": f"{HOP}/covr_test/{row}", "text": f"In way {row}?"} for row in range(8)]
+    make_paraphrases(folder, "people", [write_rows(tmp_path / "texts.jsonl", texts)])
+    pairs = read_table(
+        Layout(folder).suite_h5(HOP, "people", "covr_test"),
+        PAIRS,
+        vocab=read_vocab(Layout(folder).covr_vocab),
+    )
+    answers = [pairs.answer_names[n] if row % 4 < 2 else "<UNK>" for row, n in enumerate(pairs.answers)]
+    partners = [
+        {"hop": HOP, "split": "covr_test", "suite": "people", "question_index": row, "answer": answers[row]}
+        for row in range(1, 16, 2)
+    ]
+    files = []
+    for role in (None, "iid_size"):
+        training = {"covr_role": role, **HELD_OUT} if role else {}
+        files.append(answered(folder, tmp_path / f"{role}.jsonl", n_right=2, model="mine", **training))
+        about = {"train_size": 60, "model": "mine", **training}
+        with (tmp_path / f"{role}.jsonl").open("a") as file:
+            file.writelines(f"{json.dumps({**row, **about})}\n" for row in partners)
+    made = report(files, tmp_path / "report", dataset=folder)
+    page = made.markdown.read_text()
+    assert not made.skipped
+    assert "Pairs of people on covr_test by test and cell" in page
+    with made.csv.open() as file:
+        rows = [row for row in csv.DictReader(file) if row["suite"] == "people" and row["by"] == "test"]
+    found = {(row["model"], row["metric"]): float(row["mean_percent"]) for row in rows}
+    # Originals 0, 1, 4 and 5 are right, and the partners of 0, 2, 4 and 6.
+    for model in ("mine", "mine, trained on as many as without has-count"):
+        assert found[model, "original_accuracy"] == found[model, "partner_accuracy"] == 50
+        assert found[model, "both_right"] == found[model, "consistency"] == 25

@@ -12,12 +12,16 @@ torch = pytest.importorskip("torch")
 from building import Cli
 from short_runs import HOP, Train, check_resumes, info, weights
 
+from clevrhope.audit import audit
 from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.suite_files import without_suites
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.metrics.suites import score_suite
+from clevrhope.pipeline.paraphrases import make_paraphrases
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.report.runs import find_sources
 from clevrhope.report.setups import dropped, setup_of
@@ -95,6 +99,32 @@ def test_reports_do_not_take_it_for_a_seed_of_a_run_on_train(
     assert not skipped
     assert {each.name for each in sources} == {"Tiny", "Tiny (split=train_carets)"}
     assert default_out("a.b:Tiny", HOP, 100, 3, "train_carets") == Path(f"runs/Tiny-{HOP}-train_carets-100-3")
+
+
+def test_paraphrases_of_train_come_behind_its_questions(run: Train, folder: Path, tmp_path: Path) -> None:
+    texts = [
+        {"id": f"{HOP}/train/{row}", "text": f"Which would you {k}-say, zyx?"}
+        for row, k in ((3, 1), (99, 2), (100, 3), (3, 4))
+    ]
+    file = tmp_path / "texts.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in texts))
+    make_paraphrases(folder, "people", [file])
+    assert [check.name for check in audit(folder).checks if check.faults and check.name != "images"] == []
+    layout = Layout(folder)
+    table, vocab, info = open_train_set(layout, HOP, "train_people", 100)
+    own = open_train_set(layout, HOP, "train", 100)[0]
+    assert (len(table), table.pool, info["split"]) == (103, own.pool, "train_people")
+    for name in ("answers", "image_idxs"):
+        np.testing.assert_array_equal(getattr(table, name), getattr(own, name)[[*range(100), 3, 3, 99]])
+    words = vocab.questions()
+    assert [words[token] for token in table.questions[102][:7]][-3:] == ["2-say", "zyx", "<END>"]
+    assert table.sentences()[100:] == [texts[k]["text"] for k in (0, 3, 1)]
+    run(dataset=folder, split="train_people")
+    (own_words,) = evaluate(tmp_path / "run", checkpoints=["last"], device="cpu")
+    assert own_words.unknown_words == ()
+    kept = without_suites(layout, existing_manifest(layout.manifest), HOP, "train")
+    assert "people" not in kept.suites[HOP]
+    assert not layout.suite_h5(HOP, "people", "train").exists()
 
 
 def test_a_train_set_that_was_not_made(folder: Path, cli: Cli) -> None:

@@ -26,10 +26,10 @@ def without_suites(
     """
     listed = manifest.suites.get(hop, {})
     for name in sorted({*listed, *suites_in(layout, hop)}):
-        made = augmented_split(name) if split == TRAIN.name else split
+        made = (split, augmented_split(name)) if split == TRAIN.name else (split,)
         # A run that was killed may have written pairs that it did not list.
         for each in dict.fromkeys((*listed.get(name, ()), *suite_splits_in(layout, hop, name))):
-            if suite in (None, name) and made in (None, each):
+            if suite in (None, name) and (split is None or each in made):
                 manifest = without_pairs(layout, manifest, hop, name, each, images=True)
     return manifest
 

@@ -31,7 +31,6 @@ from clevrhope.dataset.suite_pools import VISUAL
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, bare_text, read_vocab
 from clevrhope.describe.suites import CELLS
 from clevrhope.errors import ConfigError, DatasetError, shown
-from clevrhope.metrics.answer_key import is_trained_on
 from clevrhope.metrics.request_files import REQUEST
 from clevrhope.pipeline.engine import Encoder
 from clevrhope.pipeline.suite_maker import SuiteSplit, TestCounts
@@ -45,7 +44,7 @@ from clevrhope.runtime.paths import NO_NAME, is_name
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.reading import numbered_lines, open_text, reading
 from clevrhope.sources.source import MOST_CHARACTERS
-from clevrhope.splits.covr.kinds import COVR_SPLITS
+from clevrhope.splits.covr.kinds import COVR_SPLITS, COVR_TRAIN
 from clevrhope.splits.kinds import SPLITS
 
 TEST, TIER = "paraphrase", "beyond"
@@ -198,7 +197,7 @@ def read_paraphrases(files: Sequence[Path], folder: Folder) -> Texts:
 def _n_questions(folder: Folder, hop: str, split: str) -> int:
     """The number of questions in a split that may be paraphrased; 0 if there is no such split."""
     entry = getattr(folder.manifest, kind_of(split).listed).get(hop, {}).get(split)
-    return int(entry["questions"]) if entry and not is_trained_on(split) else 0
+    return int(entry["questions"]) if entry and split != COVR_TRAIN else 0
 
 
 def _splits_in_words(folder: Folder, hop: str) -> str:

@@ -15,10 +15,13 @@ from clevrhope.errors import ClevrhopeError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.baselines import BASELINES, answers_by_family
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector, collect_with_suites
+from clevrhope.metrics.covr import read_training
 from clevrhope.metrics.estimates import Estimate, QuestionOnly, estimates, mean_of_runs
 from clevrhope.metrics.matched_gap import MatchedGap, Matcher
 from clevrhope.metrics.measures import MINIMAL_GROUPS
 from clevrhope.metrics.published import size_name
+from clevrhope.metrics.rows import Target
+from clevrhope.metrics.text_tables import described
 from clevrhope.report.runs import Source
 from clevrhope.report.setups import dropped
 from clevrhope.runtime.progress import Progress, Silent
@@ -199,6 +202,47 @@ def measure(
     return _with_question_only(found), tuple(dict.fromkeys(skipped))
 
 
+def runs_about_sets(sources: Iterable[Source], *, keys: Keys) -> Iterator[Result]:
+    """The runs of files about sets of images that name suites: they have no accuracies, which are COVR's.
+
+    The model's name says what a run held out. Files that cannot be read are left to `measure_covr`.
+    """
+    for source in sources:
+        with suppress(ClevrhopeError):
+            key, training = keys(source.dataset), read_training(source.path)
+            collector, suites = collect_with_suites(source.path, key)
+            held_out = "" if training.role == "all" else f", trained {described(training)}"
+            runs = dict.fromkeys(target._replace(split="") for target in collector.given)
+            for target in runs if suites else ():
+                yield _without_accuracies(source, f"{source.name}{held_out}", target, key, suites)
+
+
+def _without_accuracies(
+    source: Source,
+    model: str,
+    target: Target,
+    key: AnswerKey,
+    suites: Mapping[str, Collector | ClevrhopeError],
+) -> Result:
+    """A result with what is known of a run without its answers."""
+    held_out, types, diversity, mode = _pair(target.hop, key)
+    return Result(
+        source=source,
+        model=model,
+        hop=target.hop,
+        held_out=held_out,
+        types=types,
+        diversity=diversity,
+        mode=mode,
+        train_size=source.train_size if target.train_size is None else target.train_size,
+        run=(source.run if target.run is None else target.run) or "",
+        accuracies={},
+        suites=suites,
+        trained_diversity=_pair(source.hop, key)[2] if source.hop else diversity,
+        as_in_rows=(target.run, target.train_size),
+    )
+
+
 def check_dataset(source: Source, key: AnswerKey) -> None:
     """Checks that a run was trained on the dataset that is in the folder now, if it says so.
 
@@ -221,26 +265,19 @@ def _results(
     collector, of_suites = collect_with_suites(source.path, key)
     way = source.way and f", {source.way.replace('_', ' ')}"
     after = "best weights" if source.after == "best" else f"after stage {source.after}"
-    runs: dict[tuple[str, str | None, int | None], dict[str, AnswerNumbers]] = {}
+    runs: dict[Target, dict[str, AnswerNumbers]] = {}
     for target, answers in collector.given.items():
-        runs.setdefault((target.hop, target.run, target.train_size), {})[target.split] = answers
-    for (hop, run, train_size), given in runs.items():
-        size = source.train_size if train_size is None else train_size
-        held_out, types, diversity, mode = _pair(hop, key)
+        runs.setdefault(target._replace(split=""), {})[target.split] = answers
+    for target, given in runs.items():
+        hop = target.hop
+        model = f"{source.name}{way}{source.after and f', {after}'}"
+        result = _without_accuracies(source, model, target, key, of_suites)
         measured = estimates(key, hop, given)
         found = measured.pop("accuracy")
         n_missing, n_asked, n_unanswered = _counts(source, key, hop, given)
         minimal = {each: key.test_set(hop, each).answers for each in found if SPLITS[each].drawn == "places"}
-        yield Result(
-            source=source,
-            model=f"{source.name}{way}{source.after and f', {after}'}",
-            hop=hop,
-            held_out=held_out,
-            types=types,
-            diversity=diversity,
-            mode=mode,
-            train_size=size,
-            run=(source.run if run is None else run) or "",
+        yield replace(
+            result,
             accuracies=found,
             groups=measured,
             constants={
@@ -250,11 +287,8 @@ def _results(
             n_asked=n_asked,
             n_unanswered=n_unanswered,
             matched=matcher.gap(hop, given, found.get(IID)),
-            blind=floor_of(key, hop, size),
-            suites=of_suites,
-            trained_diversity=_pair(source.hop, key)[2] if source.hop else diversity,
+            blind=floor_of(key, hop, result.train_size),
             answers=given,
-            as_in_rows=(run, train_size),
         )
 
 

@@ -27,7 +27,10 @@ from clevrhope.report.results import Keys, Result, grouped
 from clevrhope.report.runs import LAST
 from clevrhope.report.tables import Columns, models_of, spread, table_of, with_uncollapsed
 from clevrhope.runtime.progress import Progress
+from clevrhope.splits.covr.kinds import COVR_SPLITS
 from clevrhope.splits.kinds import SPLITS
+
+_SPLITS = (*SPLITS, *COVR_SPLITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +210,7 @@ def suite_tables(results: Sequence[SuiteResult]) -> list[dict[str, Any]]:
             "n_missing": sum(result.scores[Part()].counts["n_missing"] for result in own),
             "beyond": list(dict.fromkeys(test for result in own for test in result.scored.traits["beyond"])),
             "scored": [result.scored for result in own],
-            "splits": {split: _tables(of_split[split]) for split in SPLITS if split in of_split},
+            "splits": {split: _tables(of_split[split]) for split in _SPLITS if split in of_split},
             "replies": table_of(_rows(own, [YES_NO]), replies),
             **_published(own),
         })  # fmt: skip
@@ -278,11 +281,11 @@ def _rows(own: Sequence[SuiteResult], parts: Iterable[Part]) -> Iterator[_Row]:
 
     The cells of a test follow each other for each model.
     """
-    models, splits = models_of(each.result for each in own), list(SPLITS)
+    models = models_of(each.result for each in own)
 
     def key(each: SuiteResult) -> tuple[int, int, int, str, int]:
         result = each.result
-        split, model = splits.index(each.split), models.index(result.model)
+        split, model = _SPLITS.index(each.split), models.index(result.model)
         return split, model, -result.diversity, result.mode, result.train_size or -1
 
     for _, of_test in groupby(parts, key=lambda part: part[:2]):

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.folder_check import is_dataset
+from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.vocab import NOT_TRAINED
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError, counted
 from clevrhope.metrics.answer_key import AnswerKey
@@ -28,7 +29,7 @@ from clevrhope.report.remarks import (
     remarks,
     setup_tables,
 )
-from clevrhope.report.results import Result, measure
+from clevrhope.report.results import Result, measure, runs_about_sets
 from clevrhope.report.rows import results_csv
 from clevrhope.report.runs import LAST, Source, find_sources
 from clevrhope.report.setups import dropped
@@ -120,7 +121,13 @@ def report(
     results = [each for each in results if not hops or each.hop in hops]
     covr, uncounted = measure_covr(of_sets, hops=hops or None, progress=progress, keys=keys)
     paired, unscored = measure_suites(results, progress=progress, keys=keys)
-    skipped = [*skipped, *unread, *uncounted, *unscored]
+    keys_of_sets = cache(partial(AnswerKey, kind=SETS))
+    runs_of_sets = [
+        each for each in runs_about_sets(of_sets, keys=keys_of_sets) if not hops or each.hop in hops
+    ]
+    paired_sets, unpaired = measure_suites(runs_of_sets, progress=progress, keys=keys_of_sets)
+    paired += paired_sets
+    skipped = [*skipped, *unread, *uncounted, *unscored, *unpaired]
     if not (results or covr):
         of = f" of {', '.join(hops)}" if hops else ""
         raise PredictionsError([*skipped, f"no predictions{of} were found; there is nothing to report"][0])
@@ -196,7 +203,7 @@ def _page(
         slopes=slopes(sections),
         models=[*_models([result for result in last if not result.mode], draws=draws)],
         covr=[covr_tables(scores, k + 1, draws=draws) for k, scores in enumerate(covr)],
-        suites=suite_tables([each for each in paired if each.result in shown]),
+        suites=suite_tables([each for each in paired if each.result in shown or not each.result.accuracies]),
         regressions=regressions(instances, draws=draws),
         wrong_answers=failure_cards(last),
         n_dropped=len(results) - len(shown),

@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from clevrhope.dataset.question_kinds import QUESTIONS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.vocab import vocab_digest
 from clevrhope.errors import ClevrhopeError, ConfigError
@@ -24,7 +23,7 @@ from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.kinds import TRAIN
 from clevrhope.training.checkpoints import remove_states, state_name, states_in
-from clevrhope.training.data import Questions, padded
+from clevrhope.training.data import Questions, joined_tables
 from clevrhope.training.loop import Loop, interrupts
 from clevrhope.training.member import open_member
 from clevrhope.training.order import Numbers
@@ -189,25 +188,8 @@ def join_train_sets(runs: Sequence[PreparedRun]) -> tuple[Questions, list[int]]:
     parts = [run.reader for run in different.values()]
     pools = [run.store.pool(run.reader.pool) for run in different.values()]
     images, features = _joined_features(parts, pools)
-    return Questions(_joined_rows(parts, images), features, runs[0].device), [starts[key] for key in keys]
-
-
-def _joined_rows(parts: Sequence[QuestionTable], images: Sequence[Numbers]) -> QuestionTable:
-    """The questions of all parts, with these images; token rows are padded to the longest."""
-    sentences = [part.sentences for part in parts]
-    columns: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name, column in QUESTIONS.items()
-        if not column.row and name != "image_idxs"
-    }
-    columns["image_idxs"] = np.concatenate(images)
-    columns |= {name: padded([getattr(part, name) for part in parts]) for name in ("questions", "programs")}
-    return QuestionTable(
-        parts[0].kind,
-        columns,
-        texts=lambda: [sentence for of_part in sentences for sentence in of_part()],
-        pool="several",
-    )
+    table = joined_tables(parts, "several", np.concatenate(images))
+    return Questions(table, features, runs[0].device), [starts[key] for key in keys]
 
 
 def _joined_features(

@@ -14,16 +14,18 @@ import numpy.typing as npt
 from clevrhope.dataset.contents import find_split, no_train_set
 from clevrhope.dataset.covr_questions import read_description, rows_sha256
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.question_kinds import ADDED
+from clevrhope.dataset.question_kinds import ADDED, PAIRS
 from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_questions import n_augmented, suite_of_split
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
+from clevrhope.runtime.atomic import record
 from clevrhope.runtime.settings import check_known
 from clevrhope.splits.covr.kinds import COVR_DEV, COVR_TEST, COVR_TRAIN
 from clevrhope.splits.covr.selection import Predicate, Rows, bind_predicate, select_rows
 from clevrhope.splits.kinds import TRAIN
+from clevrhope.training.data import joined_tables
 from clevrhope.training.order import derived_seed
 from clevrhope.training.request import TrainRequest
 
@@ -40,8 +42,8 @@ def open_train_set(
     """Opens a train set whose name passed `check_train_split`.
 
     Returns:
-        Its first `size` questions, with those that a suite added to them; their vocabulary; and what run.json
-        says of the set, which is nothing for train itself.
+        Its first `size` questions, with those that a suite added to them, or behind them their paraphrases;
+        their vocabulary; and what run.json says of the set, which is nothing for train itself.
 
     Raises:
         ConfigError: it is smaller, or not in the folder; the message has the command that makes it.
@@ -53,11 +55,16 @@ def open_train_set(
         vocab = read_vocab(layout.vocab_of(split))
         binding = {} if split == TRAIN.name else {"split": split}
         return open_split(layout, hop, split, limit=size, vocab=vocab), vocab, binding
-    h5 = layout.suite_h5(hop, suite, split)
-    if not h5.exists():
+    h5, paraphrases = (layout.suite_h5(hop, suite, name) for name in (split, TRAIN.name))
+    if not (h5.exists() or paraphrases.exists()):
         raise no_train_set(layout, hop, suite)
     vocab = read_vocab(layout.suite_vocab(hop, suite))
-    open_split(layout, hop, TRAIN.name, limit=size, vocab=vocab)  # checks that train has as many
+    own = open_split(layout, hop, TRAIN.name, limit=size, vocab=vocab)  # checks that train has as many
+    if paraphrases.exists():
+        pairs = read_table(paraphrases, PAIRS, vocab=vocab).check()
+        added = pairs.take(1 + 2 * np.flatnonzero(pairs.orig_idxs[::2] < size))
+        table = joined_tables([own, added], own.pool, np.concatenate([own.image_idxs, added.image_idxs]))
+        return table, vocab, {"split": split, "suite_fingerprint": record(paraphrases).sha256}
     table = read_table(h5, ADDED, limit=n_augmented(size), vocab=vocab).check()
     binding = {"split": split, "suite_fingerprint": table.fingerprint}
     return table, vocab, binding
