@@ -1,13 +1,13 @@
-"""Accuracy over diversity from a table of runs: `python -m benchmarks.diversity_tables docs/results/hour.csv`.
+"""Accuracy over diversity from a table of runs: `python -m benchmarks.diversity_tables results.csv`.
 
-It prints the tables that docs/results.md has of hour and, with --pair, of each pair of hour-pairs. They are of the
-runs with their palette's own seed, at the end of training; intervals are t intervals over palettes, and over images
-where a palette is alone.
+It prints the tables that docs/results.md has of hour and, with --pair, of each pair of hour-pairs. They are
+of the runs with their palette's own seed, at the end of training; intervals are t intervals over palettes,
+and over images where a palette is alone.
 """
 
 import csv
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -51,8 +51,10 @@ class Runs:
                     )
         self.diversities = sorted(self._rows)
 
-    def rows(self, k: int, metric: str, split: str, *, trained_on: int = 0, floor: bool = False) -> Sequence:
-        """The rows of the test sets with K, of all seeds and checkpoints; of models with other combinations if asked."""
+    def rows(
+        self, k: int, metric: str, split: str, *, trained_on: int = 0, floor: bool = False
+    ) -> Sequence[dict[str, str]]:
+        """The rows of the test sets with K, at all checkpoints; `trained_on` is another K of the runs."""
         model, other = FLOOR if floor else self.model, f"{self.pair}-d{trained_on}" if trained_on else ""
         wanted = (model, metric, split, other)
         return [
@@ -133,7 +135,7 @@ def curves(runs: Runs) -> dict[str, Curve]:
 
 
 def slopes_table(runs: Runs) -> str:
-    """A row for each figure: what a doubling of K adds, averaged within clusters of palettes, and over palettes."""
+    """A row for each figure: what a doubling of K adds, over clusters of palettes and over palettes."""
     heads = [
         "slope over clusters [95%]",
         "p, sign flips",
@@ -143,7 +145,9 @@ def slopes_table(runs: Runs) -> str:
     ]
     lines = [_line(["figure", *heads]), "|---|" + "---:|" * len(heads)]
     for name, curve in curves(runs).items():
-        slopes = {p: slope_on_diversity({k: of[p] for k, of in curve.items()}) for p in [*curve.values()][0]}
+        slopes = {
+            p: slope_on_diversity({k: of[p] for k, of in curve.items()}) for p in next(iter(curve.values()))
+        }
         clusters = by_cluster(slopes, runs.pair)
         mean, of_palettes = over_clusters(clusters), mean_slope([*slopes.values()])
         cells = [
@@ -162,8 +166,9 @@ def _estimate(value: float, interval: Interval, name: str) -> str:
 
 def _number(value: float, name: str) -> str:
     """A number with the decimals of a figure; gaps and slopes have a sign."""
-    text = f"{value:{'+' if 'gap' in name or 'slope' in name else ''}.{2 if TRANSFER in name or LIMIT in name else 1}f}"
-    return text.replace("-", "\N{MINUS SIGN}")
+    sign = "+" if "gap" in name or "slope" in name else ""
+    digits = 2 if TRANSFER in name or LIMIT in name else 1
+    return f"{value:{sign}.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -1,8 +1,9 @@
 """How far do processors differ? The same training on several sets of instructions of this one.
 
-`python -m benchmarks.instructions out/instructions docs/results_instructions.csv` runs benchmarks/instructions.toml
-on each set, 3 runs of about half a minute, and writes one table of all runs. A processor without AVX-512 computes as
-this one does with AVX2, as far as torch, MKL and oneDNN choose their kernels by instructions alone.
+`python -m benchmarks.instructions OUT docs/results_instructions.csv` runs instructions.toml, which
+is beside this file, on each set, 3 runs of about half a minute, and writes one table of all runs. A processor
+without AVX-512 computes as this one does with AVX2, as far as torch, MKL and oneDNN choose their kernels by
+instructions alone.
 """
 
 import csv
@@ -14,7 +15,10 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
+import click
 import numpy as np
+
+from clevrhope.splits.kinds import IID, OOD
 
 SETTINGS = {
     "AVX-512": {"ATEN_CPU_CAPABILITY": "avx512"},
@@ -69,23 +73,33 @@ def differences(of: Mapping[str, Mapping[int, float]]) -> list[float]:
 
 
 def deviations(of: Mapping[str, Mapping[int, float]]) -> tuple[float, float]:
-    """The standard deviations, in points, between instructions at a seed, and between seeds at instructions."""
+    """Standard deviations in points: between instructions at a seed, and between seeds."""
     values = np.array([list(each.values()) for each in of.values()])  # (instructions, seeds)
     between = (values.var(axis=axis, ddof=1).mean() for axis in (0, 1))
     first, second = (float(np.sqrt(each)) for each in between)
     return first, second
 
 
+def printed(table: Path) -> str:
+    """The table of all runs as Markdown: a row for each set of instructions."""
+    of = {split: accuracies(table, split) for split in (IID, OOD)}
+    seeds = [*next(iter(of[IID].values()))]
+    lines = [f"| instructions | {' | '.join(f'seed {each}: IID, OOD' for each in seeds)} |"]
+    lines.append("|---|" + "---:|" * len(seeds))
+    for name in of[IID]:
+        cells = (f"{of[IID][name][seed]:.1f}, {of[OOD][name][seed]:.1f}" for seed in seeds)
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main(arguments: Sequence[str]) -> None:
     """Runs all, and prints a row for each set of instructions."""
     out, table = map(Path, arguments)
     run(out, table)
-    for split in ("complex_iid", "complex_ood"):
-        of = accuracies(table, split)
-        for name, by_seed in of.items():
-            print(f"| {split} | {name} | {' | '.join(f'{each:.1f}' for each in by_seed.values())} |")
-        instructions, seeds = deviations(of)
-        print(f"SD between instructions {instructions:.1f}, between seeds {seeds:.1f} points")
+    click.echo(printed(table))
+    for split in (IID, OOD):
+        instructions, seeds = deviations(accuracies(table, split))
+        click.echo(f"{split}: SD between instructions {instructions:.1f}, between seeds {seeds:.1f} points")
 
 
 if __name__ == "__main__":

@@ -144,6 +144,13 @@ def runs_of(nested: Sequence[Score], again: Sequence[Score], diversity: int) -> 
     return Runs([*draws.values()], [(first[each.replicate], each.percent) for each in second], images)
 
 
+def read_components(results: Path, model: str = "object_transformer") -> dict[int, dict[str, Component]]:
+    """The components for K = 4, 8 and 16, from the table of runs of hour."""
+    nested = read_scores(results, model=model, asked="cyan_cylinder-d4")
+    again = read_scores(results, model=model, asked="cyan_cylinder-k4")
+    return {k: components(runs_of(nested, again, k)) for k in (4, 8, 16)}
+
+
 def tables(of_diversities: Mapping[int, Mapping[str, Component]]) -> str:
     """Both tables as Markdown."""
     lines = ["| K | component | SD, points | 95% interval | df |", "|---:|---|---:|---:|---:|"]
@@ -189,9 +196,7 @@ def as_csv(of_diversities: Mapping[int, Mapping[str, Component]]) -> str:
 )
 def main(results: Path, model: str, write: Path | None) -> None:
     """Prints the components for K = 4, 8 and 16, and the runs that a claim needs."""
-    nested = read_scores(results, model=model, asked="cyan_cylinder-d4")
-    again = read_scores(results, model=model, asked="cyan_cylinder-k4")
-    found = {k: components(runs_of(nested, again, k)) for k in (4, 8, 16)}
+    found = read_components(results, model)
     click.echo(tables(found))
     if write is not None:
         write.write_text(as_csv(found))

@@ -1,4 +1,4 @@
-"""Losses that torch compiles: the same numbers up to rounding, plain names, runs that resume; and refusals."""
+"""Losses that torch compiles: equal up to rounding, with plain names, in runs that resume; and refusals."""
 
 import shutil
 from pathlib import Path
@@ -54,7 +54,7 @@ def test_without_a_compiler_a_sentence_says_so(dataset: Path, tmp_path: Path) ->
     _, told = process.communicate()
     assert process.returncode == 2, told
     last = told.strip().splitlines()[-1]
-    assert "recipe.compile: torch cannot compile Static.loss here (" in last
+    assert "recipe.compile: torch cannot compile Static.loss (" in last
     assert last.endswith("install a C++ compiler if that is what is missing, or leave the setting out")
 
 

@@ -11,7 +11,7 @@ from clevrhope.runtime import assets
 from clevrhope.splits.palettes import MARK, parse_diversity
 
 FILE = "hour/noise.csv"
-"""Below the experiments' folder: the components of the variance of a run, which benchmarks/noise.py writes."""
+"""Below the experiments' folder: the components of a run's variance, as benchmarks/noise.py writes them."""
 
 
 class Detectable(NamedTuple):
@@ -42,10 +42,10 @@ def detectable(plan: Plan) -> list[Detectable]:
 
 def in_words(found: Iterable[Detectable]) -> str:
     """The sentence of a plan."""
-    parts = [f"{e.points:.1f} with {e.runs} runs at K = {e.combinations} ({e.at_most:.1f})" for e in found]
+    parts = [f"{e.points:.1f} to {e.at_most:.1f} at K = {e.combinations} ({e.runs} runs each)" for e in found]
     return (
-        "Two models have to differ by this many points of OOD accuracy for 80% of such experiments to tell them "
-        f"apart, if runs differ as those of hour do (in brackets, at the upper bound of that): {', '.join(parts)}"
+        "Points of OOD accuracy by which two models have to differ for 80% of such experiments to tell them "
+        f"apart, if runs differ as those of hour do, and at the upper bound of that: {', '.join(parts)}"
     )
 
 

@@ -114,8 +114,8 @@ def compiled(model: nn.Module, name: str) -> Losses:
         except TorchDynamoException as error:
             reason = next(filter(None, map(str.strip, str(error).splitlines())), type(error).__name__)
             raise ConfigError(
-                f"recipe.compile: torch cannot compile {type(model).__name__}.{name} here ({reason}); install a "
-                "C++ compiler if that is what is missing, or leave the setting out"
+                f"recipe.compile: torch cannot compile {type(model).__name__}.{name} ({reason}); install "
+                "a C++ compiler if that is what is missing, or leave the setting out"
             ) from error
 
     return loss

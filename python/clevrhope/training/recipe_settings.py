@@ -249,9 +249,9 @@ def check_stage(model: "Module", stage: Stage, n_questions: int) -> None:
         )
     if stage.compile and (stage.objective == "rewards" or not getattr(model, "is_static", False)):
         raise ConfigError(
-            f"{PREFIX}compile is for losses from labels of models whose batches all need the same operations on "
-            f"the same shapes (is_static), as those of lxmert_p and lxmert_s about single images do; {kind} "
-            f"in stage {stage.name} is none of them, so leave it out"
+            f"{PREFIX}compile is for losses from labels of models whose batches all need the same operations "
+            f"on the same shapes (is_static), as those of LXMERT about single images do; {kind} in stage "
+            f"{stage.name} has none, so leave it out"
         )
     for name in stage.trains:
         try:
