@@ -202,8 +202,8 @@ def test_effects_of_combinations_and_partners(tmp_path: Path) -> None:
 def made_up_runs() -> list[dict[str, object]]:
     """Rows of three palettes with K = 4, 8 and 16, of one with 24, and of runs that no table may take.
 
-    The accuracy about the pair is 60 + 10 for each doubling on the palette's own questions, and 3 less on those
-    of 4 combinations; palettes add 0, 1 and 2. Palettes 2 and 7 show the same four combinations.
+    The accuracy about the pair is 60 + 10 for each doubling on the palette's own questions, and 3 less on
+    those of 4 combinations; palettes add 0, 1 and 2. Palettes 2 and 7 show the same four combinations.
     """
     rows: list[dict[str, object]] = []
 

@@ -1,9 +1,9 @@
-"""Which differences an experiment can find, by how much the runs of the experiment hour differed."""
+"""Which differences an experiment can detect, by how much the runs of the experiment hour differed."""
 
 import csv
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from clevrhope.experiments.plan import Plan
@@ -15,13 +15,10 @@ FILE = "hour/noise.csv"
 
 
 class Detectable(NamedTuple):
-    """What n runs of either of two models find, with K combinations.
+    """What `runs` of either of two models, on palettes of their own, find with K `combinations`.
 
-    Attributes:
-        combinations: K.
-        runs: n, on palettes of their own or, where there is one palette, with seeds of their own.
-        points: the difference of their OOD accuracies that 80% of experiments find, in percentage points.
-        at_most: the same at the upper bound of the noise.
+    `points` is the difference of OOD accuracies in points that 80% of experiments find, `at_most` the
+    same at the upper bound of the noise.
     """
 
     combinations: int
@@ -31,13 +28,28 @@ class Detectable(NamedTuple):
 
 
 def detectable(plan: Plan) -> list[Detectable]:
-    """The differences that the experiment finds, for each K of nested diversities whose noise is known.
+    """What the experiment finds at each K of nested diversities that several palettes have and hour had.
 
-    It is empty if scipy is not installed.
+    It is empty where scipy is not installed, or there is no file of the noise.
     """
-    with suppress(ImportError):
-        return [*_detectable(plan)]
-    return []
+    path = assets.experiments() / FILE
+    if find_spec("scipy") is None or not path.exists():
+        return []
+    from clevrhope.metrics.slopes import detectable_difference
+
+    palettes = defaultdict[tuple[int, str] | None, set[str]](set)
+    for run in plan.runs:
+        arguments = run.steps[0].arguments
+        hop = arguments[arguments.index("--hop") + 1]
+        palettes[parse_diversity(hop.partition(MARK)[2])].add(run.dataset)
+    with path.open(newline="") as file:
+        noise = {int(row["combinations"]): row for row in csv.DictReader(file) if row["component"] == "all"}
+    runs = {k: len(palettes[k, "nested"]) for k in noise}
+    return [
+        Detectable(k, n, *(detectable_difference(n, float(noise[k][each])) for each in ("sd", "high")))
+        for k, n in runs.items()
+        if n > 1
+    ]
 
 
 def in_words(found: Iterable[Detectable]) -> str:
@@ -47,26 +59,3 @@ def in_words(found: Iterable[Detectable]) -> str:
         "Points of OOD accuracy by which two models have to differ for 80% of such experiments to tell them "
         f"apart, if runs differ as those of hour do, and at the upper bound of that: {', '.join(parts)}"
     )
-
-
-def _detectable(plan: Plan) -> Iterator[Detectable]:
-    from clevrhope.metrics.slopes import detectable_difference
-
-    path = assets.experiments() / FILE
-    if not path.exists():
-        return
-    with path.open(newline="") as file:
-        noise = {(int(row["combinations"]), row["component"]): row for row in csv.DictReader(file)}
-    datasets, seeds = defaultdict[int, set[str]](set), defaultdict[int, set[str]](set)
-    for run in plan.runs:
-        arguments = run.steps[0].arguments
-        hop, seed = (arguments[arguments.index(option) + 1] for option in ("--hop", "--seed"))
-        diversity = parse_diversity(hop.partition(MARK)[2])
-        if diversity is not None and diversity[1] == "nested":
-            datasets[diversity[0]].add(run.dataset)
-            seeds[diversity[0]].add(seed)
-    for k in sorted(datasets):
-        several = len(datasets[k]) > 1
-        row, n = noise.get((k, "all" if several else "seed")), len((datasets if several else seeds)[k])
-        if row is not None and n > 1:
-            yield Detectable(k, n, *(detectable_difference(n, float(row[e])) for e in ("sd", "high")))
