@@ -232,6 +232,6 @@ def test_published_results_are_those_of_their_provenance() -> None:
 
 def test_each_section_of_results_names_its_runs() -> None:
     for section in (DOCS / "results.md").read_text().split("\n## ")[1:]:
-        files = re.findall(r"\]\((results[\w/]*\.csv)\)", section)
+        files = re.findall(r"\]\((results[\w/-]*\.csv)\)", section)
         assert files, section.splitlines()[0]
         assert all((DOCS / name).is_file() for name in files)
