@@ -1,4 +1,4 @@
-"""How much of a figure is noise, and of which kind: `python -m benchmarks.noise results.csv`.
+"""How much of a figure is noise, and of which kind: `python -m benchmarks.noise docs/results/hour.csv`.
 
 For each number of combinations K, the variance of the primary figure of experiments/hour.toml is split into
 four components: combinations, data, seeds and images. An interval of a component is as wide as its degrees
@@ -19,7 +19,7 @@ from scipy import stats
 from benchmarks.palette_files import SECOND_DRAWS
 from benchmarks.shared_questions import Score, read_scores
 from benchmarks.slopes_by_cluster import seen_by
-from clevrhope.metrics.slopes import LEVEL, POWER
+from clevrhope.metrics.slopes import LEVEL, POWER, detectable_difference
 
 CLAIM = 3.0
 """Points."""
@@ -123,13 +123,9 @@ def runs_for(points: float, sd: float) -> int:
     """
     least = 2 * (float(stats.norm.ppf(0.5 + LEVEL / 2) + stats.norm.ppf(POWER)) * sd / points) ** 2
     n = max(2, int(least))  # a t test needs somewhat more than a test with a known deviation
-    while _reach(n) * sd * sqrt(2 / n) > points:
+    while detectable_difference(n, sd) > points:
         n += 1
     return n
-
-
-def _reach(n: int) -> float:
-    return float(stats.t.ppf(0.5 + LEVEL / 2, 2 * n - 2) + stats.t.ppf(POWER, 2 * n - 2))
 
 
 def runs_of(nested: Sequence[Score], again: Sequence[Score], diversity: int) -> Runs:
@@ -146,6 +142,13 @@ def runs_of(nested: Sequence[Score], again: Sequence[Score], diversity: int) -> 
     known = [e.of_images for e in nested if e.palette == f"d{name}" and not isnan(e.of_images)]
     images = float(np.mean(known)) if known else 0.0
     return Runs([*draws.values()], [(first[each.replicate], each.percent) for each in second], images)
+
+
+def read_components(results: Path, model: str = "object_transformer") -> dict[int, dict[str, Component]]:
+    """The components for K = 4, 8 and 16, from the table of runs of hour."""
+    nested = read_scores(results, model=model, asked="cyan_cylinder-d4")
+    again = read_scores(results, model=model, asked="cyan_cylinder-k4")
+    return {k: components(runs_of(nested, again, k)) for k in (4, 8, 16)}
 
 
 def tables(of_diversities: Mapping[int, Mapping[str, Component]]) -> str:
@@ -175,14 +178,28 @@ def tables(of_diversities: Mapping[int, Mapping[str, Component]]) -> str:
     return "\n".join(lines)
 
 
+def as_csv(of_diversities: Mapping[int, Mapping[str, Component]]) -> str:
+    """The first table as `clevrhope.experiments.noise` reads it; an interval without an end has inf."""
+    rows = [
+        f"{k},{name},{e.sd:.3f},{e.low:.3f},{e.high:.3f},{e.df:.1f}\n"
+        for k, found in of_diversities.items()
+        for name, e in found.items()
+    ]
+    return "".join(["combinations,component,sd,low,high,df\n", *rows])
+
+
 @click.command()
 @click.argument("results", type=click.Path(path_type=Path))
 @click.option("--model", default="object_transformer")
-def main(results: Path, model: str) -> None:
+@click.option(
+    "--write", type=click.Path(path_type=Path), help="Also write the components, for plans, to a CSV."
+)
+def main(results: Path, model: str, write: Path | None) -> None:
     """Prints the components for K = 4, 8 and 16, and the runs that a claim needs."""
-    nested = read_scores(results, model=model, asked="cyan_cylinder-d4")
-    again = read_scores(results, model=model, asked="cyan_cylinder-k4")
-    click.echo(tables({k: components(runs_of(nested, again, k)) for k in (4, 8, 16)}))
+    found = read_components(results, model)
+    click.echo(tables(found))
+    if write is not None:
+        write.write_text(as_csv(found))
 
 
 if __name__ == "__main__":

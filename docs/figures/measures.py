@@ -19,6 +19,8 @@ import data
 from clevrhope import _core
 from clevrhope.scenes import read_world
 
+RESULTS = Path(__file__).parents[1] / "results_hour.csv"
+"""Every run of the experiment hour."""
 MODELS = ("object_transformer", "question_only")
 _OBJECTS = np.arange(3, 11)
 _LETTERS = NOTE * 0.72  # points, of 100 to the inch, as a chart counts letters
@@ -183,25 +185,25 @@ def gap(folder: Path) -> Image.Image:
     axes.set_ylim(0, 104)
     axes.set_yticks(range(0, 101, 20))
     axes.set_ylabel("accuracy, %")
-    notes = "bars: means of 8 runs\ndots: single runs\ndashed: a model that\nnever sees the image"
+    notes = f"bars: means of {len(runs)} runs\ndots: single runs\ndashed: a model that\nnever sees the image"
     axes.text(1.75, 2, notes, color=SOFT, linespacing=1.4)
     figure.subplots_adjust(left=0.075, right=0.985, top=0.97, bottom=0.12)
     return drawn(figure)
 
 
 def _accuracies(model: str, split: str, diversity: int, trained_on: str = "") -> Shares:
-    """The per cent of right answers of each run of docs/results_hour.csv after its last update.
+    """The per cent of right answers of each run with its palette's own seed after its last update.
 
     `trained_on` names another sub-dataset of its palette on which the run was trained.
     """
-    with (Path(__file__).parents[1] / "results_hour.csv").open() as file:
+    with RESULTS.open() as file:
         return np.array(
             [
                 float(row["mean_percent"])
                 for row in csv.DictReader(file)
                 if (row["model"], row["metric"], row["split"]) == (model, "accuracy", split)
-                and (row["diversity"], row["checkpoint"]) == (str(diversity), "last")
-                and row["trained_on"] == trained_on
+                and (row["hop"], row["checkpoint"]) == (f"cyan_cylinder-d{diversity}", "last")
+                and (row["trained_on"], row["dataset"]) == (trained_on, f"hour-{row['run']}")
             ]
         )
 

@@ -4,6 +4,7 @@ import csv
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -13,10 +14,13 @@ pytest.importorskip("scipy", reason="scipy is not installed: pip install clevrho
 from click.testing import CliRunner
 from scipy import stats
 
-from benchmarks import noise, partners, slopes_by_cluster
+from benchmarks import diversity_tables, noise, partners, slopes_by_cluster
 from benchmarks.noise import Runs, components, runs_for
 from benchmarks.palette_files import SECOND_DRAWS, nested_palettes, palette_files, partner_palettes
 from benchmarks.shared_questions import Score
+from clevrhope.experiments.config import find_file, read_experiment
+from clevrhope.experiments.noise import detectable, in_words
+from clevrhope.experiments.plan import make_plan
 from clevrhope.runtime import assets
 
 SEEDS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 19)
@@ -96,7 +100,7 @@ def test_a_claim_needs_so_many_runs(sd: float) -> None:
     assert n == 2 or power(n - 1) < 0.81
 
 
-def test_noise_reads_seeds_and_second_draws(tmp_path: Path) -> None:
+def test_noise_reads_seeds_and_second_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Seeds differ by 2 points, second draws by 4, and combinations by 10 for each palette's number."""
     path = tmp_path / "results.csv"
     nested, again = [], []
@@ -112,7 +116,8 @@ def test_noise_reads_seeds_and_second_draws(tmp_path: Path) -> None:
             again.append(Score(f"again-{seed}", f"cyan_cylinder-k{k}", seed, level[palette] + 4, 0.25))
     write_results(path, nested, asked="cyan_cylinder-d4")
     write_results(path, again, asked="cyan_cylinder-k4")
-    result = CliRunner().invoke(noise.main, [str(path)])
+    (tmp_path / "hour").mkdir()
+    result = CliRunner().invoke(noise.main, [str(path), "--write", str(tmp_path / "hour/noise.csv")])
     assert result.exit_code == 0, result.output
     cells = [line.split(" | ") for line in result.output.splitlines() if line.startswith("|")]
     rows = {(each[0], each[1]): each[2:] for each in cells if len(each) == 5}
@@ -125,6 +130,23 @@ def test_noise_reads_seeds_and_second_draws(tmp_path: Path) -> None:
     assert rows["| 4", "data"][0] == f"{(4 - 2 - 0.25) ** 0.5:.1f}"
     assert rows["| 4", "all"][2] == "9.0 |"
     assert rows["| 8", "all"][2] == "11.0 |"
+    # What plans say comes from the same components.
+    plans = [make_plan(read_experiment(find_file(Path(each)), out=tmp_path)) for each in ("hour", "partners")]
+    monkeypatch.setattr(assets, "experiments", lambda: tmp_path)
+    found = {each.combinations: each for each in detectable(plans[0])}
+    whole = noise.read_components(path)
+    assert {k: each.runs for k, each in found.items()} == {4: 12, 8: 12, 16: 12}
+    for k, each in found.items():
+        for points, sd in ((each.points, whole[k]["all"].sd), (each.at_most, whole[k]["all"].high)):
+            shift = points / (sd * (2 / 12) ** 0.5)
+            power = 1 - stats.nct.cdf(stats.t.ppf(0.975, 22), 22, shift)
+            assert power == pytest.approx(0.8, abs=0.02)
+    assert in_words([found[4]]).endswith(
+        f"{found[4].points:.1f} to {found[4].at_most:.1f} at K = 4 (12 runs each)"
+    )
+    assert detectable(plans[1]) == [], "its palettes are files"
+    (tmp_path / "hour/noise.csv").unlink()
+    assert detectable(plans[0]) == []
 
 
 def test_slopes_are_averaged_within_clusters(tmp_path: Path) -> None:
@@ -169,6 +191,97 @@ def test_effects_of_combinations_and_partners(tmp_path: Path) -> None:
         write_results(path, scores(0.0), asked="cyan_cylinder-base", model=model)
     printed = CliRunner().invoke(partners.main, [str(path)]).output
     assert "| object_transformer | partners, 5 colors minus 1 | +10.0 [+10.0, +10.0] | 0.008 |" in printed
+    # Draws 1 to 8 add their number to 60: 64.5 with a standard deviation of 2.449, and t(7) is 2.365.
+    assert "| 8 | one | 8 | 64.5 [62.5, 66.5] | 64.5 |" in printed
+    image = tmp_path / "partners.svg"
+    CliRunner().invoke(partners.main, [str(path), "--figure", str(image)], catch_exceptions=False)
+    texts = [each.text for each in ElementTree.parse(image).iter("{http://www.w3.org/2000/svg}text")]
+    assert {"8 combinations", "16 combinations", "colors of cylinders seen"} <= set(texts)
+
+
+def made_up_runs() -> list[dict[str, object]]:
+    """Rows of three palettes with K = 4, 8 and 16, of one with 24, and of runs that no table may take.
+
+    The accuracy about the pair is 60 + 10 for each doubling on the palette's own questions, and 3 less on
+    those of 4 combinations; palettes add 0, 1 and 2. Palettes 2 and 7 show the same four combinations.
+    """
+    rows: list[dict[str, object]] = []
+
+    def add(model: str, metric: str, split: str, k: int, percent: float, **more: object) -> None:
+        usual = {"dataset": "hour-2", "run": 2, "checkpoint": "last", "trained_on": ""}
+        of = {"model": model, "metric": metric, "split": split, "hop": f"cyan_cylinder-d{k}", "diversity": k}
+        rows.append({**of, **usual, "mean_percent": percent, "low": percent - 1, "high": percent + 1, **more})
+
+    for shift, seed in enumerate((2, 7, 1)):
+        for level, k in enumerate((4, 8, 16)):
+            mine = {"dataset": f"hour-{seed}", "run": seed}
+            for model, iid, ood in (("object_transformer", 95, 60 + 10 * level), ("question_only", 55, 40)):
+                add(model, "accuracy", "complex_iid", k, iid, **mine)
+                add(model, "accuracy", "complex_ood", k, ood + shift, **mine)
+                add(model, "gap", "complex", k, ood + shift - iid, **mine)
+                add(model, "matched_gap", "complex", k, ood - iid, **mine)
+            more = {"trained_on": f"cyan_cylinder-d{k}"} if k > 4 else {}
+            if k > 4:
+                add(
+                    "object_transformer",
+                    "accuracy",
+                    "complex_ood",
+                    4,
+                    57 + 10 * level + shift,
+                    **mine,
+                    **more,
+                )
+            if seed != 7:  # which never reached 90%
+                for change in (-1, 1):
+                    reached = {**mine, **more, "checkpoint": f"train-{change}"}
+                    add(
+                        "object_transformer", "accuracy", "complex_ood", 4, 50 + 2 * level + change, **reached
+                    )
+            add("object_transformer", "accuracy", "complex_ood", k, 0, **{**mine, "run": seed + 1000})
+    for model, iid, ood in (("object_transformer", 96, 90), ("question_only", 56, 30)):
+        for metric, split, value in (
+            ("accuracy", "complex_iid", iid),
+            ("accuracy", "complex_ood", ood),
+            ("gap", "complex", ood - iid),
+            ("matched_gap", "complex", 0),
+        ):
+            add(model, metric, split, 24, value, dataset="all", run=1)
+    add(
+        "object_transformer",
+        "accuracy",
+        "complex_ood",
+        4,
+        0,
+        dataset="again-101",
+        run=101,
+        hop="cyan_cylinder-k4",
+    )
+    return rows
+
+
+def test_tables_over_diversity_are_of_own_seeds(tmp_path: Path) -> None:
+    path, rows = tmp_path / "results.csv", made_up_runs()
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0]])
+        writer.writeheader()
+        writer.writerows(rows)
+    printed = CliRunner().invoke(diversity_tables.main, [str(path)], catch_exceptions=False).output
+    lines = printed.replace("\N{MINUS SIGN}", "-").splitlines()
+    # t(2) is 4.303, and the standard error of 60, 61 and 62 is 0.577; (61 - 41) / (95 - 55) is a half.
+    assert lines[2] == (
+        "| 4 | 3 | 95.0 [95.0, 95.0] | 61.0 [58.5, 63.5] | -34.0 [-36.5, -31.5] | -35.0 [-35.0, -35.0] | "
+        "55.0 | 41.0 | 0.50 [0.50, 0.50] | 1.31 |"
+    )
+    assert lines[5] == (
+        "| 24 | 1 | 96.0 [95.0, 97.0] | 90.0 [89.0, 91.0] | -6.0 [-7.0, -5.0] | +0.0 [-1.0, +1.0] | "
+        "56.0 | 30.0 | 1.50 | 1.59 |"
+    )
+    slopes = {line.split(" | ")[0]: line.split(" | ")[1:] for line in lines[9:]}
+    assert slopes["| own complex_ood, %"][0] == "+10.0 [+10.0, +10.0]"
+    primary = slopes["| **primary:** complex_ood of the palette's 4 combinations, %"]
+    assert (primary[0], primary[3]) == ("+8.5 [+8.5, +8.5]", "3, 2")  # 60, 67, 77
+    reached = slopes["| complex_ood of the palette's 4 combinations, first at 90%, %"]
+    assert (reached[0], reached[3]) == ("+2.0 [+2.0, +2.0]", "2, 2")
 
 
 def test_palette_files_are_those_that_the_script_makes() -> None:

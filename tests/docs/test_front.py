@@ -24,16 +24,19 @@ from urls import main, with_links  # noqa: E402
 from benchmarks.shared_questions import read_scores  # noqa: E402
 from benchmarks.slopes_by_cluster import by_cluster, over_clusters, slopes_of  # noqa: E402
 
+HOUR = DOCS / "results_hour.csv"
+"""Every run of the experiment hour, from which the figures and the numbers are."""
+
 
 def means(model: str, split: str, diversity: int, trained_on: str = "") -> tuple[float, int]:
     """The mean accuracy of the runs of the experiment hour at their end, in per cent, and their number."""
-    with (DOCS / "results_hour.csv").open() as file:
+    with HOUR.open() as file:
         found = [
             float(row["mean_percent"])
             for row in csv.DictReader(file)
             if (row["model"], row["metric"], row["split"]) == (model, "accuracy", split)
-            and (row["diversity"], row["checkpoint"]) == (str(diversity), "last")
-            and row["trained_on"] == trained_on
+            and (row["hop"], row["checkpoint"]) == (f"cyan_cylinder-d{diversity}", "last")
+            and (row["trained_on"], row["dataset"]) == (trained_on, f"hour-{row['run']}")
         ]
     return float(np.mean(found)), len(found)
 
@@ -51,18 +54,20 @@ def test_the_result_is_that_of_the_committed_file() -> None:
         means("question_only", "complex_ood", 4),
     ]
     measured = [*first, *of_pair[1:]]
-    assert {n for _, n in measured} == {8}
+    assert len({n for _, n in measured}) == 1
+    assert measured[0][1] >= 8
     assert [number for number in said if number != 95] == [round(value, 1) for value, _ in measured]
-    scores = read_scores(DOCS / "results_hour.csv", model="object_transformer", asked="cyan_cylinder-d4")
+    scores = read_scores(HOUR, model="object_transformer", asked="cyan_cylinder-d4")
     clusters = by_cluster(slopes_of(scores), "cyan_cylinder")
     mean = over_clusters(clusters)
     found = [mean.value, mean.interval.low, mean.interval.high]
     (slope,) = re.findall(
-        r"adds ([\d.]+) points \(95% interval ([\d.]+)\s+to ([\d.]+); p = ([\d.]+), the smallest that (\d)",
+        r"adds ([\d.]+) points \(95% interval ([\d.]+)\s+to ([\d.]+); p = ([\d.]+), the smallest that (\d+)",
         result,
     )
-    assert [float(number) for number in slope] == [*(round(each, 1) for each in found), 0.031, len(clusters)]
-    assert mean.p_value == pytest.approx(2**-5)
+    expected = [*(round(each, 1) for each in found), round(mean.p_value, 3), len(clusters)]
+    assert [float(number) for number in slope] == expected
+    assert mean.p_value == pytest.approx(2 ** (1 - len(clusters)))
 
 
 def test_the_first_experiment_is_a_part_of_hour() -> None:

@@ -11,7 +11,25 @@ from statistics import fmean
 
 import pytest
 
+pytest.importorskip("scipy", reason="scipy is not installed: pip install clevrhope[plots]")
+
+from benchmarks import diversity_tables, instructions, noise, partners
+from clevrhope.splits.kinds import IID, OOD
+
 DOCS = Path(__file__).parents[2] / "docs"
+
+PRINTED: dict[str, Callable[[Path], Sequence[str]]] = {
+    "results/hour.csv": lambda path: [
+        diversity_tables.printed(path, "cyan_cylinder"),
+        noise.tables(noise.read_components(path)),
+    ],
+    "results/partners.csv": lambda path: [partners.cells_table(path), partners.effects_table(path)],
+    "results/hour-pairs.csv": lambda path: [
+        diversity_tables.printed(path, pair) for pair in ("rubber_cylinder", "small_cyan")
+    ],
+    "results_instructions.csv": lambda path: [instructions.printed(path)],
+}
+"""Table of runs -> the tables that its section of results.md has, line for line."""
 
 TRANSFORMER, ENGINE, FLOOR = "object_transformer", "tensor_nmn, true programs", "question_only"
 PRIMARY = "complex_ood of the palette's 4 combinations, %"
@@ -136,7 +154,6 @@ def test_a_printed_table_is_that_of_its_runs(of: Table) -> None:
 
 @pytest.mark.parametrize(("page", "file", "model"), SLOPES)
 def test_printed_slopes_are_those_of_their_runs(page: str, file: str, model: str) -> None:
-    pytest.importorskip("scipy", reason="scipy is not installed: pip install clevrhope[plots]")
     from clevrhope.metrics.slopes import mean_slope, slope_on_diversity
 
     def curves(wanted: Callable[[Mapping[str, str]], int | None]) -> list[float]:
@@ -176,6 +193,31 @@ def test_printed_slopes_are_those_of_their_runs(page: str, file: str, model: str
             assert number(printed["p, sign flips"])[0] == pytest.approx(found.p_value, abs=5.01e-4), figure
 
 
+def test_tables_are_what_the_scripts_print() -> None:
+    """Of each table of runs that is there; that of instructions always is."""
+    lines = (DOCS / "results.md").read_text().splitlines()
+    there = [name for name in PRINTED if (DOCS / name).exists()]
+    assert "results_instructions.csv" in there
+    for name in there:
+        for text in PRINTED[name](DOCS / name):
+            lacking = [line for line in text.splitlines() if line.startswith("|") and line not in lines]
+            assert not lacking, (name, lacking)
+
+
+def test_differences_between_instructions_are_those_of_their_runs() -> None:
+    of = {each: instructions.accuracies(DOCS / "results_instructions.csv", each) for each in (IID, OOD)}
+    section = (DOCS / "results.md").read_text().partition("## How far do processors differ?")[2]
+    (said,) = re.findall(
+        r"by up to ([\d.]+) points in distribution and up to ([\d.]+) about the pair.*?deviation of ([\d.]+) "
+        r"points between instructions and of ([\d.]+) between seeds",
+        " ".join(section.split()),
+    )
+    largest = [max(instructions.differences(of[each])) for each in (IID, OOD)]
+    assert [float(each) for each in said] == pytest.approx(
+        [*largest, *instructions.deviations(of[OOD])], abs=0.0501
+    )
+
+
 def test_published_results_are_those_of_their_provenance() -> None:
     """Each table of runs that an experiment published is whole, and says what made it."""
     published = sorted((DOCS / "results").glob("*.csv"))
@@ -190,6 +232,6 @@ def test_published_results_are_those_of_their_provenance() -> None:
 
 def test_each_section_of_results_names_its_runs() -> None:
     for section in (DOCS / "results.md").read_text().split("\n## ")[1:]:
-        files = re.findall(r"\]\((results[\w/]*\.csv)\)", section)
+        files = re.findall(r"\]\((results[\w/-]*\.csv)\)", section)
         assert files, section.splitlines()[0]
         assert all((DOCS / name).is_file() for name in files)

@@ -88,6 +88,7 @@ def _show_plan(plan: "Plan", as_json: bool) -> None:
         ConfigError: the last of the problems.
     """
     from clevrhope.experiments.checks import findings
+    from clevrhope.experiments.noise import detectable, in_words
 
     found = [*findings(plan)]
     notes = list(dict.fromkeys(each for each in found if isinstance(each, str)))
@@ -95,6 +96,7 @@ def _show_plan(plan: "Plan", as_json: bool) -> None:
     wrong = [each for each in found if not isinstance(each, str | MissingFileError)]
     problems = list(dict.fromkeys(map(str, wrong)))
     chains = (*plan.datasets.values(), *plan.runs, *plan.zero_shot)
+    differences = detectable(plan)
     steps = [(command_line(*step.arguments), step.done) for chain in chains for step in chain.steps]
     result = {
         "steps": [{"command": command, "done": done} for command, done in steps],
@@ -102,6 +104,7 @@ def _show_plan(plan: "Plan", as_json: bool) -> None:
         "done": plan.n_done,
         "report": f"{plan.report}/report.html",
         "cpu_minutes_left": plan.cpu_minutes_left,
+        "detectable": [each._asdict() for each in differences],
         "notes": notes,
         "missing": missing,
         "problems": problems,
@@ -113,6 +116,8 @@ def _show_plan(plan: "Plan", as_json: bool) -> None:
     ]
     if plan.cpu_minutes_left:
         lines.append(f"What is to do takes about {plan.cpu_minutes_left / 60:.1f} hours of CPU time")
+    if differences:
+        lines.append(in_words(differences))
     lines += [f"missing  {each}" for each in missing]
     show_result({"as_json": as_json}, result, lines)
     for problem in problems[:-1]:

@@ -94,6 +94,7 @@ class Stage:
         trains: the model's submodules whose weights are updated; empty for all.
         optimiser: the optimiser, whose state is reset at the start of the stage.
         groups: weights with a rate or a decay of their own.
+        compile: whether torch compiles the loss, which has to be that of a static model (`is_static`).
         schedule: the schedule of the learning rate.
         averaging: the decay of an exponential moving average of the weights, which is tuned, kept and
             evaluated instead of the weights themselves; 0 for none. 0.99 averages about 100 updates.
@@ -118,6 +119,7 @@ class Stage:
     entropy: float = 0.1
     accumulation: int = 1
     groups: tuple[WeightGroup, ...] = ()
+    compile: bool = False
 
 
 OF_REWARDS = ("samples", "entropy")
@@ -157,8 +159,9 @@ class Recipe:
         for stage in content["stages"]:
             if stage["accumulation"] == 1:
                 del stage["accumulation"]
-            if not stage["groups"]:
-                del stage["groups"]
+            for name in ("groups", "compile"):
+                if not stage[name]:
+                    del stage[name]
             if stage["objective"] == "labels":
                 for name in ("objective", *OF_REWARDS):
                     del stage[name]

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import Parameter
 
-from clevrhope.errors import TrainingError
+from clevrhope.errors import ConfigError, TrainingError
 from clevrhope.models.batch import Batch
 from clevrhope.training.device import casting
 from clevrhope.training.request import Precision
@@ -96,6 +96,29 @@ class Gradients:
             losses = self._losses(batch)
         (losses.sum() / self._parts).backward()  # type: ignore[no-untyped-call]
         return losses.detach(), [each.grad for each in self._weights]
+
+
+def compiled(model: nn.Module, name: str) -> Losses:
+    """A loss of a static model, compiled at the first batch for the shapes of that; `name` is the method's.
+
+    The compiled loss raises a ConfigError where torch cannot compile it, as without a C++ compiler.
+    """
+    from torch._dynamo.exc import TorchDynamoException
+
+    torch.compiler.reset()  # as it limits the number of models for which one method is compiled
+    made = torch.compile(getattr(model, name), fullgraph=True, dynamic=False)
+
+    def loss(batch: Batch) -> Tensor:
+        try:
+            return made(batch)  # type: ignore[no-any-return]
+        except TorchDynamoException as error:
+            reason = next(filter(None, map(str.strip, str(error).splitlines())), type(error).__name__)
+            raise ConfigError(
+                f"recipe.compile: torch cannot compile {type(model).__name__}.{name} ({reason}); install "
+                "a C++ compiler if that is what is missing, or leave the setting out"
+            ) from error
+
+    return loss
 
 
 def recorder(device: torch.device) -> Record | None:

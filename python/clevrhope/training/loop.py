@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from math import ceil, isfinite
 from threading import Event, current_thread, main_thread
 from time import monotonic
@@ -21,7 +22,7 @@ from clevrhope.runtime.progress import Advance, Progress
 from clevrhope.training import checkpoints, optimisers
 from clevrhope.training.answers import accuracy, most_frequent, predict_answers
 from clevrhope.training.data import Questions
-from clevrhope.training.gradients import Gradients
+from clevrhope.training.gradients import Gradients, Losses, compiled
 from clevrhope.training.member import Member
 from clevrhope.training.order import batch_rows, derived_seed
 from clevrhope.training.prepared_run import check_loss
@@ -92,6 +93,7 @@ class Loop:
         self.members, self.model, self.questions = members, model, questions
         self._first = members[0].run
         self._stage = self._first.recipe.stages[0]
+        self._loss: Losses  # of a run by itself, in the stage
         self._is_stack = model is not self._first.model
         self._progress, self._interrupt = progress, interrupt
         self._averaged: nn.Module | None = None  # the moving average of the weights, if the stage has one
@@ -125,6 +127,8 @@ class Loop:
             if not self._running:
                 return
             self._stage = stage
+            own_loss = partial(self._first.loss, self.model, stage)
+            self._loss = compiled(self.model, stage.loss) if stage.compile else own_loss
             weights = optimisers.select_weights(self.model, stage, trainable)
             groups = optimisers.weight_groups(self.model, stage, weights)
             optimiser = optimisers.make_optimiser(stage.optimiser, groups)
@@ -244,7 +248,7 @@ class Loop:
             generators = [member.generator for member in self.members]
             losses: Tensor = getattr(model, model.stack_losses[stage.loss])(batch, generators)
             return losses
-        loss = self._first.loss(model, stage, batch)
+        loss = self._loss(batch)
         if self._done.update == 0:
             check_loss(model, stage, loss)
         return loss.reshape(1)

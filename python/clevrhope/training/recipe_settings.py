@@ -63,6 +63,7 @@ class _StageSettings:
     entropy: float = 0.0
     accumulation: int = 1
     groups: tuple[WeightGroup, ...] = ()
+    compile: bool = False
 
     def __post_init__(self) -> None:
         check_at_least(1, updates=self.updates, batch_size=self.batch_size, accumulation=self.accumulation)
@@ -245,6 +246,12 @@ def check_stage(model: "Module", stage: Stage, n_questions: int) -> None:
         raise ConfigError(
             f'{kind}: {PREFIX}objective is "rewards", but stage {stage.name} of its recipe does not learn to '
             "answer with the methods loss and predict"
+        )
+    if stage.compile and (stage.objective == "rewards" or not getattr(model, "is_static", False)):
+        raise ConfigError(
+            f"{PREFIX}compile is for losses from labels of models whose batches all need the same operations "
+            f"on the same shapes (is_static), as those of LXMERT about single images do; {kind} in stage "
+            f"{stage.name} has none, so leave it out"
         )
     for name in stage.trains:
         try:

@@ -98,10 +98,11 @@ def check_stackable(model: nn.Module, request: TrainRequest) -> None:
     """Checks that a request's model can be trained with others of its kind; else a ConfigError says why."""
     losses, recipe = getattr(model, "stack_losses", {}), recipe_of(model, request)
     ends_early = recipe.stop_at is not None or recipe.patience is not None
-    if ends_early or recipe.learns_from_rewards or any(stage.accumulation > 1 for stage in recipe.stages):
+    is_other = any(stage.accumulation > 1 or stage.compile for stage in recipe.stages)
+    if ends_early or recipe.learns_from_rewards or is_other:
         raise ConfigError(
             "runs that are trained together make the same updates, on whole batches, and learn from labels; "
-            "leave out recipe.stop_at, .patience, .accumulation and .objective"
+            "leave out recipe.stop_at, .patience, .accumulation, .compile and .objective"
         )
     for stage in recipe.stages:
         if stage.loss not in losses:
