@@ -35,7 +35,7 @@ from clevrhope.pipeline import Request, build
 from clevrhope.pipeline.request import Limits
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime import assets
-from wording import refused
+from wording import check_refused
 
 pytestmark = pytest.mark.slow
 
@@ -255,8 +255,7 @@ def test_texts_of_an_own_suite_are_read_where_its_files_are_given(tmp_path: Path
         assert whole.n_checked == n_texts
     assert make_suite(out, "mine", suite_files=own) == make_suite(out, "mine", suite_files=Path(alone))
     (alone / "tests.json").write_text(json.dumps([{**OWN, "tier": "in"}]))
-    with refused(TemplateError):
-        audit(out, templates=Path(alone))
+    check_refused(TemplateError, audit, out, templates=Path(alone))
 
 
 def test_questions_that_verify_a_relation_are_balanced_by_clevrs_rule(tmp_path: Path) -> None:

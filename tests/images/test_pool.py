@@ -24,7 +24,7 @@ from clevrhope.images.blender.protocol import read_frame, write_frame
 from clevrhope.images.blender.worker import _serve, _why_unfit
 from clevrhope.images.settings import BlenderSettings
 from waiting import HANG_S, wait_until
-from wording import check_words, refused
+from wording import check_refused, check_words, refused
 
 pytestmark = pytest.mark.slow
 
@@ -363,8 +363,7 @@ def test_a_folder_in_memory_that_gets_full_is_left_for_another(
         assert render("unfit") == [0, 1]
         assert (len(list(memory.iterdir())), len(list(disk.iterdir()))) == (0, 1)
         free[disk] = 0
-        with refused(RenderError):
-            render("die")
+        check_refused(RenderError, render, "die")
 
 
 def test_a_disk_on_which_a_worker_cannot_start_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

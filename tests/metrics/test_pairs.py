@@ -16,7 +16,7 @@ from clevrhope.metrics.measures import GROUPS, PAIRS
 from clevrhope.metrics.pairs import Answers, AnswerSet, Relation, pair_flags, score_groups
 from clevrhope.metrics.results import Scored
 from clevrhope.metrics.suite_groups import value_flags
-from wording import refused
+from wording import check_refused
 
 Given = npt.NDArray[np.int32]
 
@@ -300,8 +300,7 @@ def test_the_interval_of_a_mean_is_that_of_means() -> None:
 
 
 def test_pairs_need_yes_and_no() -> None:
-    with refused(PredictionsError):
-        type(ANSWERS).from_numbers({"no": 4})
+    check_refused(PredictionsError, type(ANSWERS).from_numbers, {"no": 4})
 
 
 # Groups of questions

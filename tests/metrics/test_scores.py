@@ -16,7 +16,7 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics import Condition, Interval, Measure, Part, Results, Scores, score
 from clevrhope.metrics.score_tables import scores_lines
-from wording import check_words, refused
+from wording import check_refused, check_words
 
 HOP = "rubber_cylinder"
 
@@ -161,8 +161,7 @@ def test_the_split_for_tuning_is_scored_where_it_was_answered_and_not_missed_els
         (condition,) = score(folder, write_lines(tmp_path / "p.jsonl", more), seed=1, by=()).conditions
         assert list(condition.splits) == splits
         assert condition.missing == {}
-    with refused(PredictionsError):
-        score(folder, write_lines(tmp_path / "p.jsonl", rows[1:]), seed=1)
+    check_refused(PredictionsError, score, folder, write_lines(tmp_path / "p.jsonl", rows[1:]), seed=1)
 
 
 WILSON_10_OF_20 = 29.9

@@ -25,7 +25,7 @@ from clevrhope.programs import execute_batch
 from clevrhope.runtime import assets
 from clevrhope.runtime.atomic import record
 from clevrhope.splits.covr.kinds import COVR_SPLITS, covr_splits
-from wording import refused
+from wording import check_refused, refused
 
 HOP = "rubber_cylinder"
 GOLDEN = ("Do all cubes in the images have the same color?", "yes", [58, 192, 11, 356, 217])
@@ -141,10 +141,8 @@ def test_dev_and_test_share_no_text_and_paraphrases_change_words_alone(folder: P
 
 @pytest.mark.slow
 def test_a_folder_is_bound_to_how_pairs_are_held_out(folder: Path, tmp_path: Path) -> None:
-    with refused(BindingError):
-        build(request(folder, covr=True, render=False, covr_hold="words"))
-    with refused(BindingError):
-        build(request(folder, covr=True, render=False, distractors="random"))
+    check_refused(BindingError, build, request(folder, covr=True, render=False, covr_hold="words"))
+    check_refused(BindingError, build, request(folder, covr=True, render=False, distractors="random"))
     out = tmp_path / "words"
     build(request(out, render=False))
     build(request(out, render=False, covr=True, covr_hold="words"))

@@ -12,7 +12,7 @@ from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import DatasetError
-from wording import refused
+from wording import check_refused
 
 SPLITS = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
 LARGER = {"train": 600, "val_iid": 90, "complex_iid": 190, "complex_ood": 31, "minimal_places": 20}
@@ -75,8 +75,7 @@ def test_kinds_of_images_can_be_added_without_rendering_again(
 
 def test_a_folder_of_something_else_is_not_touched(tmp_path: Path, make: Make) -> None:
     (tmp_path / "thesis.tex").write_text("mine")
-    with refused(DatasetError):
-        make(tmp_path)
+    check_refused(DatasetError, make, tmp_path)
     assert tree(tmp_path).keys() == {"thesis.tex"}
 
 

@@ -16,7 +16,7 @@ from clevrhope.errors import TemplateError
 from clevrhope.metrics.suite_groups import STEPS, steps
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.questions.hypernyms import read_hypernyms
-from wording import refused
+from wording import check_refused
 
 HOP = "rubber_cylinder"
 TESTS = ["ontology_solid", "ontology_solid_thing"]
@@ -121,5 +121,4 @@ def test_the_shapes_of_a_hypernym_may_be_levels_below_it(tmp_path: Path) -> None
 )
 def test_a_table_that_cannot_be_used_is_an_error(content: Any, plain_suites: Path, tmp_path: Path) -> None:
     own = table(tmp_path / "levels", content)
-    with refused(TemplateError):
-        make_suite(plain_suites, "levels", suite_files=own)
+    check_refused(TemplateError, make_suite, plain_suites, "levels", suite_files=own)

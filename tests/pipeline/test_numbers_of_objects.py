@@ -14,7 +14,7 @@ from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import DatasetError
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import paper_hops
-from wording import refused
+from wording import check_refused
 
 HOPS = ("large_rubber", "cyan_cylinder")
 SIZES = {"train": 18_000, "complex_iid": 9_000, "complex_ood": 1_000}
@@ -63,5 +63,4 @@ def test_a_folder_made_by_the_older_rules_is_refused(tmp_path: Path, make: Make)
     make(tmp_path / "out", render=False)
     manifest = tmp_path / "out" / "manifest.json"
     manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": "1"}))
-    with refused(DatasetError):
-        make(tmp_path / "out", render=False)
+    check_refused(DatasetError, make, tmp_path / "out", render=False)

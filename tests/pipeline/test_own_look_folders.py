@@ -13,7 +13,7 @@ from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
 from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import Request, build
-from wording import refused
+from wording import check_refused
 
 LOOK: Mapping[str, Any] = {
     "camera": {"location": [6.0, -8.0, 4.5], "target": [0.3, 0.0, 0.2], "lens_mm": 30.0},
@@ -40,8 +40,7 @@ def test_a_folder_is_bound_to_its_look(folder: Path) -> None:
     assert world["look"] == LOOK
     before = (folder / "manifest.json").read_bytes()
     for other in ({}, {**LOOK, "ground": {"color": [0.5, 0.6, 0.8]}}):
-        with refused(DatasetError):
-            build(asked(folder, other))
+        check_refused(DatasetError, build, asked(folder, other))
     assert (folder / "manifest.json").read_bytes() == before
 
 
@@ -59,8 +58,7 @@ def test_the_audit_and_visual_tests_know_the_look(folder: Path) -> None:
 
 
 def test_clevrs_images_go_with_no_other_look(tmp_path: Path) -> None:
-    with refused(ConfigError):
-        build(asked(tmp_path / "out", clevr=tmp_path, render=False))
+    check_refused(ConfigError, build, asked(tmp_path / "out", clevr=tmp_path, render=False))
     assert not (tmp_path / "out").exists()
 
 
@@ -75,15 +73,13 @@ def test_a_manifest_whose_look_was_spoilt_gets_a_sentence(folder: Path, tmp_path
         assert before in whole
         manifest.write_text(whole.replace(before, after, 1))
         try:
-            with refused(ClevrhopeError):
-                audit(folder)
+            check_refused(ClevrhopeError, audit, folder)
         finally:
             manifest.write_text(whole)
 
 
 def test_a_world_whose_corners_are_off_the_ground_is_refused(tmp_path: Path) -> None:
-    with refused(ConfigError):
-        build(asked(tmp_path / "wide", {}, world={"position_range": 12}))
+    check_refused(ConfigError, build, asked(tmp_path / "wide", {}, world={"position_range": 12}))
     assert not (tmp_path / "wide").exists()
     # Still flat there.
     build(asked(tmp_path / "wide", {}, world={"position_range": 3.5}, render=False))

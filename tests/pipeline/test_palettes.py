@@ -26,7 +26,7 @@ from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
 from clevrhope.runtime.progress import Silent
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import name_order, parse_hop
-from wording import refused
+from wording import check_refused
 
 COGENT_A = {
     "cube": ["gray", "blue", "brown", "yellow"],
@@ -237,8 +237,7 @@ def test_a_palette_that_is_not_the_pairs_is_caught(folder: Path, tmp_path: Path)
     del content["palettes"]["large_cyan-d8"]
     (copied / "manifest.json").write_text(json.dumps(content))
     for hop in ("cyan_cylinder-d4", "large_cyan-d8"):
-        with refused(DatasetError):
-            check(copied, hop)
+        check_refused(DatasetError, check, copied, hop)
 
 
 def write_cogent(folder: Path) -> None:

@@ -13,7 +13,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.errors import TemplateError
 from clevrhope.pipeline import build
 from clevrhope.scenes import SceneBatch, read_world
-from wording import refused
+from wording import check_refused
 
 SPLITS = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
 
@@ -108,8 +108,7 @@ def test_functions_that_datasets_have_no_tokens_for_are_named_before_anything_is
     templates, out = tmp_path / "templates", tmp_path / "out"
     templates.mkdir()
     (templates / "verify.json").write_text(json.dumps([VERIFY]))
-    with refused(TemplateError):
-        build(request(out, templates=templates, render=False))
+    check_refused(TemplateError, build, request(out, templates=templates, render=False))
     assert not out.exists()
 
 

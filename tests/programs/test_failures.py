@@ -4,7 +4,7 @@ import pytest
 
 from clevrhope import execute, find
 from clevrhope.errors import ProgramError
-from wording import refused
+from wording import check_refused
 
 CUBES = [{"color": color, "shape": "cube", "3d_coords": [0, 0, 0]} for color in ("red", "blue", "blue")]
 SCENE = {"objects": CUBES, "relationships": {"left": [[], [0], [0]], "right": [[1, 2], [], []]}}
@@ -30,5 +30,4 @@ def test_it_says_which_step_failed_and_what_it_was_given(program: str) -> None:
 
 
 def test_a_referring_expression_fails_with_the_same_words() -> None:
-    with refused(ProgramError):
-        find("unique(filter_color[blue](scene))", SCENE)
+    check_refused(ProgramError, find, "unique(filter_color[blue](scene))", SCENE)

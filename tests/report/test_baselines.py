@@ -25,7 +25,7 @@ from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.report.summary import beat_baseline
 from clevrhope.report.tables import with_uncollapsed
 from clevrhope.splits.kinds import IID
-from wording import refused
+from wording import check_refused
 
 HOP = "rubber_cylinder"
 
@@ -72,8 +72,7 @@ def test_guessers_learn_from_the_train_set_of_the_size(folder: Path) -> None:
                 family = asked[row["question_index"]]
                 same = [answer for answer, each in zip(answers, families, strict=True) if each == family]
                 assert row["answer"] == most(same or answers)
-    with refused(ConfigError):
-        list(baseline(folder, "majority", size=301))
+    check_refused(ConfigError, list, baseline(folder, "majority", size=301))
 
 
 def test_always_no_is_right_three_times_in_four_on_minimal_ood(folder: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.config import read_experiment
 from clevrhope.experiments.run import run_experiment
-from wording import refused
+from wording import check_refused, refused
 
 SEED = "seed = 3"
 SEEDS = "seeds = [1, 2]"
@@ -138,8 +138,7 @@ def test_pretrained_weights_have_to_be_there(grid: Path, tmp_path: Path) -> None
     text = GRID.replace(KIND, 'kind = "scene-boxes"\nweights = "resnet101"').replace('"film"', '"lxmert_p"')
     settings = text.index("[model.set]")
     text = f'{text[:settings]}set = {{ features = "scene-boxes", weights = "w" }}\n'
-    with refused(ConfigError):
-        check_plan(plan_of(grid, text=text))
+    check_refused(ConfigError, check_plan, plan_of(grid, text=text))
     (tmp_path / "w").touch()
     check_plan(plan_of(grid, text=text))
 
@@ -158,5 +157,4 @@ def test_what_is_no_experiments_file_is_said(kind: str, tmp_path: Path) -> None:
     else:
         with path.open("wb") as file:
             file.truncate(300 << 20)
-    with refused(ConfigError):
-        read_experiment(path)
+    check_refused(ConfigError, read_experiment, path)

@@ -14,7 +14,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.config import ModelConfig, read_experiment
 from clevrhope.experiments.plan import make_plan
-from wording import refused
+from wording import check_refused
 
 TINY = (FILES / "covr.toml").read_text("utf-8")
 
@@ -67,8 +67,7 @@ shots = [0, 4]
     assert "6 runs, 0 of them done" in told
     for wrong in ("ans-num & has-quant", "uses:scene", "program-1 | uses:filter_colr"):
         file.write_text(own.replace("uses:{some,none}", wrong))
-        with refused(ConfigError):
-            check_plan(make_plan(read_experiment(file)))
+        check_refused(ConfigError, check_plan, make_plan(read_experiment(file)))
 
 
 @pytest.mark.slow
@@ -92,8 +91,7 @@ shots = [0, 4]
 )
 def test_what_cannot_work_is_refused(tmp_path: Path, old: str, new: str) -> None:
     assert old in TINY
-    with refused(ConfigError):
-        check_plan(plan_of(tmp_path / "tiny.toml", text=TINY.replace(old, new, 1)))
+    check_refused(ConfigError, check_plan, plan_of(tmp_path / "tiny.toml", text=TINY.replace(old, new, 1)))
 
 
 @pytest.mark.slow

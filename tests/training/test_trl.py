@@ -18,7 +18,7 @@ from truth import HOP
 from clevrhope import load, rewards
 from clevrhope.errors import ConfigError
 from clevrhope.prompts import prompts
-from wording import refused
+from wording import check_refused
 
 PAGE = Path(__file__).parents[2] / "docs/training_vlms.md"
 STEPS = (
@@ -78,8 +78,7 @@ def test_rows_cannot_hold_everything(
     home: Path, split: str, choices: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(home)
-    with refused(ConfigError):
-        next(prompts(HOP, split, **choices))
+    check_refused(ConfigError, next, prompts(HOP, split, **choices))
 
 
 @pytest.mark.slow
