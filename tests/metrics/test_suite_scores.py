@@ -17,7 +17,6 @@ from clevrhope.metrics.pairs import AnswerSet, Relation
 from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.metrics.suite_groups import ASKS, asked_for
 from clevrhope.metrics.suites import score_suite
-from clevrhope.report import report
 from wording import check_refused, check_words, refused
 
 HOP = "rubber_cylinder"
@@ -164,17 +163,6 @@ def test_shares_of_a_model_that_errs(scored: Score) -> None:
     by_test = split.by("test")
     assert by_test["is_there"].mean["both_right"].value == 100.0
     assert by_test["antonym"].mean["both_right"].value == 0.0
-
-
-def test_a_report_has_the_scores_of_two_runs(tmp_path: Path) -> None:
-    """The first run is right everywhere, the second errs as the model above."""
-    folder = make_folder(tmp_path / "data", {HOP: {"complex_iid": QUESTIONS[HOP]["complex_iid"]}})
-    write_suite(folder, HOP, "complex_iid", IID_PAIRS, types={"is_there": "color"})
-    rows = changed(all_right(run=2), None, "complex_iid", 0, answer="no")
-    rows = all_right(run=1) + changed(rows, "mine", "complex_iid", 5, answer="yes")
-    given = write_lines(tmp_path / "p.jsonl", [row for row in rows if row["split"] == "complex_iid"])
-    made = report([f"ours={given}"], tmp_path / "report", dataset=folder)
-    check_words(made.markdown.read_text().split("## Paired tests: mine")[1].split("\n## ")[0])
 
 
 def test_means_over_runs_and_train_sizes(scored: Score) -> None:

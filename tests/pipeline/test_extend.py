@@ -24,20 +24,6 @@ def described(name: str) -> bool:
 
 
 @pytest.mark.slow
-def test_another_pair_leaves_the_first_ones_files_and_images_untouched(tmp_path: Path, make: Make) -> None:
-    make(tmp_path / "out", images="png")
-    before = stamps(tmp_path / "out")
-    second = make(tmp_path / "out", hops=("cyan_cylinder",), images="png")
-    after = stamps(tmp_path / "out")
-    for name, stamp in before.items():
-        if name.startswith(("hops/", "images/", "vocab")) and not described(name):
-            assert after[name] == stamp, name
-    both = make(tmp_path / "both", hops=("rubber_cylinder", "cyan_cylinder"), images="png")
-    assert second.n_rendered < both.n_rendered, "no image was shared"
-    assert tree(tmp_path / "out") == tree(tmp_path / "both")
-
-
-@pytest.mark.slow
 def test_larger_sizes_have_the_smaller_ones_as_a_prefix(tmp_path: Path, make: Make) -> None:
     layout = Layout(tmp_path / "out")
     make(layout.root)

@@ -86,10 +86,5 @@ def test_a_folder_is_a_part_or_a_whole(parts: list[Path], tmp_path: Path) -> Non
     check_refused(DatasetError, part, tmp_path / "whole", "1/2", render=False)
 
 
-@pytest.mark.parametrize("text", ["", "3", "0/2", "3/2", "a/b", "1/0", "-1/2", "1/2/3"])
-def test_a_shard_that_is_none(text: str) -> None:
-    check_refused(ConfigError, parse_shard, text)
-
-
 def test_without_a_seed_parts_would_differ(tmp_path: Path) -> None:
     check_refused(ConfigError, build_part, request(tmp_path / "part", seed=None), Shard(1, 2))

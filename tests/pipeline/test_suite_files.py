@@ -43,16 +43,6 @@ def test_a_datasheet_says_what_was_measured_of_suites(paired_suites: Path) -> No
     assert "| test | tier | answers | pairs | yes |" in sheet_of(paired_suites, "none")
 
 
-@pytest.mark.slow
-def test_a_build_keeps_the_section(paired_copy: Path) -> None:
-    before = tree(paired_copy)
-    build(request(paired_copy, **ASKED))
-    assert tree(paired_copy) == before
-    make_suite(paired_copy, "rad")
-    assert tree(paired_copy) == before
-    assert audit(paired_copy).ok
-
-
 @pytest.mark.parametrize("damage", ["h5", "json", "vocab"])
 @pytest.mark.slow
 def test_a_build_removes_damaged_suites(paired_copy: Path, damage: str) -> None:
