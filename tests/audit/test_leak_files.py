@@ -12,7 +12,7 @@ from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.audit.leaks.report import LeakKind
 from clevrhope.errors import DatasetError
 from clevrhope.splits.hops import Hop
-from wording import check_refused
+from wording import refused
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,8 @@ def test_without_a_pair_all_else_is_checked(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_named(name: str, content: str, tmp_path: Path) -> None:
     clean().write(tmp_path)
     (tmp_path / name).write_text(content)
-    check_refused(DatasetError, LeakCheck(tmp_path).check, HOP)
+    with refused(DatasetError):
+        LeakCheck(tmp_path).check(HOP)
 
 
 def test_files_with_a_row_a_line_say_the_same(tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def test_suites_of_other_kinds_of_folders(tmp_path: Path) -> None:
     for folder in (implied, palette):
         assert {each.result for each in lines(folder).values()} == {"passed"}
         for suite in ("carets", "rad", "holdout"):
-            make_suite(folder, suite, origin="search", per_cell=20)
+            make_suite(folder, suite, origin="search", per_cell=8)
         assert {each.result for each in lines(folder).values()} == {"passed"}
 
 

@@ -81,7 +81,8 @@ def test_numbers_out_of_range_are_named(folder: Path, tmp_path: Path, name: str,
     spoiled = getattr(rows, name).copy()
     spoiled[2] = value
     path = write(tmp_path / "train.h5", rows.with_columns(**{name: spoiled}))
-    check_refused(DatasetError, read_table(path, SETS).check)
+    with refused(DatasetError):
+        read_table(path, SETS).check()
 
 
 def test_files_of_another_kind_are_refused(folder: Path, tmp_path: Path) -> None:

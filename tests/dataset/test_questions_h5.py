@@ -82,7 +82,8 @@ def test_a_broken_file_gets_a_sentence(tmp_path: Path) -> None:
 def test_a_length_that_leaves_no_room_for_the_marks_is_told(name: str, tmp_path: Path) -> None:
     lengths = np.array([2, 1, 2], dtype=np.int32)
     write(tmp_path / "a.h5", some_questions(3).with_columns(**{name: lengths}))
-    check_refused(DatasetError, read_table(tmp_path / "a.h5").check)
+    with refused(DatasetError):
+        read_table(tmp_path / "a.h5").check()
 
 
 NO_LOCKS = """

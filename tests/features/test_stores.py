@@ -143,7 +143,8 @@ def test_stopped_anywhere_and_begun_again_equals_uninterrupted(
 def test_a_dataset_that_grew_has_only_its_new_images_made(folder: Path, make: Make, tmp_path: Path) -> None:
     first = make_features(folder, kind="pixels", size="image")
     make(folder, images="h5", sizes={"train": 200})
-    check_refused(DatasetError, open_store(folder, kind="pixels").pool, "train")
+    with refused(DatasetError):
+        open_store(folder, kind="pixels").pool("train")
     second = make_features(folder, kind="pixels", size="image")
     assert second.n_made == sum(second.pools.values()) - sum(first.pools.values()) > 0
     at_once = make_features(folder, kind="pixels", size="image", out=tmp_path / "at_once")
@@ -180,7 +181,8 @@ def test_an_array_that_was_cut_off_is_told(folder: Path) -> None:
         for left in (path.read_bytes()[:-10], b"", None):
             path.unlink() if left is None else path.write_bytes(left)
             if name != "sums":
-                check_refused(DatasetError, open_store(folder, kind="pixels").pool, "train")
+                with refused(DatasetError):
+                    open_store(folder, kind="pixels").pool("train")
             again = make_features(folder, kind="pixels", size="image", pools=["train"])
             assert again.n_made == made.n_made
             assert arrays(made.folder) == whole

@@ -17,7 +17,7 @@ from clevrhope.images.blender.passes import disjoint_groups, read_exr
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.passes import Passes, from_bytes, parse_passes, to_bytes
 from clevrhope.images.settings import BlenderSettings
-from wording import check_refused
+from wording import check_refused, refused
 
 HEIGHT, WIDTH = 160, 240
 NATIVE = NativeRenderer(width=WIDTH, height=HEIGHT)
@@ -157,8 +157,10 @@ def test_bytes_give_the_same_back(native: list[Passes]) -> None:
 def test_more_objects_than_a_mask_has_numbers_for(blender: CyclesRenderer) -> None:
     from clevrhope.images.blender.pool import ScenesFailedError
 
-    check_refused(ScenesFailedError, list, blender.passes([("many", {"objects": [CUBE] * 256})]))
-    check_refused(SceneError, list, NativeRenderer().passes([("many", {"objects": [CUBE] * 65})]))
+    with refused(ScenesFailedError):
+        list(blender.passes([("many", {"objects": [CUBE] * 256})]))
+    with refused(SceneError):
+        list(NativeRenderer().passes([("many", {"objects": [CUBE] * 65})]))
 
 
 def test_groups_hold_no_two_boxes_that_overlap() -> None:

@@ -83,7 +83,8 @@ def test_sampled_scenes_are_rendered_by_a_chosen_renderer() -> None:
     images = dict(clevrhope.render(scenes, renderer="native", **size))
     for number, scene in enumerate(scenes):
         assert np.array_equal(images[number], np.asarray(scene.render(**size)))
-    check_refused(ConfigError, list, clevrhope.render(scenes, renderer="nativ"))
+    with refused(ConfigError):
+        list(clevrhope.render(scenes, renderer="nativ"))
 
 
 def test_an_image_that_is_not_whole_is_rendered_anew(tmp_path: Path) -> None:
@@ -193,7 +194,8 @@ def test_blender_refuses_such_scenes_too() -> None:
             {"3d_coords": [float("nan"), 0.0, 0.7]},
             {"camera": {"location": [0, 0, 0]}},
         ):
-            check_refused(ScenesFailedError, list, renderer.render([(0, spoilt(change))]))
+            with refused(ScenesFailedError):
+                list(renderer.render([(0, spoilt(change))]))
 
 
 @pytest.mark.parametrize("name", ["../up.png", "000000.png"])
@@ -208,7 +210,8 @@ def test_the_native_renderer_takes_so_many_objects(tmp_path: Path) -> None:
     with NativeRenderer(width=12, height=8, quality="draft") as renderer:
         assert len(list(renderer.render([(0, most)]))) == 1
         most["objects"].append(most["objects"][0])
-        check_refused(SceneError, list, renderer.render([(0, most)]))
+        with refused(SceneError):
+            list(renderer.render([(0, most)]))
     check_refused(SceneError, render, scene_file(tmp_path / "s.json", [most]), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -9,7 +9,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from building import Cli, Make, request, tree
+from building import SET_SIZES, Cli, Make, request, tree
 
 import clevrhope
 from clevrhope.config.presets import PRESETS
@@ -207,8 +207,8 @@ def test_a_counted_plan_is_what_is_built(make: Make, tmp_path: Path) -> None:
 def test_an_existing_folder_needs_only_the_other_images(make: Make, tmp_path: Path) -> None:
     make(tmp_path / "data")
     there = {path.name for path in (tmp_path / "data/images").rglob("*.png")}
-    n_new = make_plan(request(tmp_path / "data", covr=True)).images_to_render
-    make(tmp_path / "data", covr=True)
+    n_new = make_plan(request(tmp_path / "data", covr=True, sizes=SET_SIZES)).images_to_render
+    make(tmp_path / "data", covr=True, sizes=SET_SIZES)
     made = {path.name for path in (tmp_path / "data/images").rglob("*.png")}
     assert n_new == len(made - there) > 0
 

@@ -13,7 +13,7 @@ from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
 from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import Request, build
-from wording import check_refused
+from wording import check_refused, refused
 
 LOOK: Mapping[str, Any] = {
     "camera": {"location": [6.0, -8.0, 4.5], "target": [0.3, 0.0, 0.2], "lens_mm": 30.0},
@@ -58,7 +58,8 @@ def test_the_audit_and_visual_tests_know_the_look(folder: Path) -> None:
 
 
 def test_clevrs_images_go_with_no_other_look(tmp_path: Path) -> None:
-    check_refused(ConfigError, build, asked(tmp_path / "out", clevr=tmp_path, render=False))
+    with refused(ConfigError):
+        build(asked(tmp_path / "out", clevr=tmp_path, render=False))
     assert not (tmp_path / "out").exists()
 
 
@@ -79,7 +80,8 @@ def test_a_manifest_whose_look_was_spoilt_gets_a_sentence(folder: Path, tmp_path
 
 
 def test_a_world_whose_corners_are_off_the_ground_is_refused(tmp_path: Path) -> None:
-    check_refused(ConfigError, build, asked(tmp_path / "wide", {}, world={"position_range": 12}))
+    with refused(ConfigError):
+        build(asked(tmp_path / "wide", {}, world={"position_range": 12}))
     assert not (tmp_path / "wide").exists()
     # Still flat there.
     build(asked(tmp_path / "wide", {}, world={"position_range": 3.5}, render=False))

@@ -10,7 +10,7 @@ from fake_renderer import FakeRenderer
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
 from clevrhope.pipeline import PartSummary, Shard, Summary, build, build_part, merge, parse_shard
-from wording import check_refused
+from wording import check_refused, refused
 
 HOPS = ("rubber_cylinder", "cyan_cylinder")
 SIZES = {"train": 2_500, "complex_iid": 190, "complex_ood": 31}
@@ -87,4 +87,5 @@ def test_a_folder_is_a_part_or_a_whole(parts: list[Path], tmp_path: Path) -> Non
 
 
 def test_without_a_seed_parts_would_differ(tmp_path: Path) -> None:
-    check_refused(ConfigError, build_part, request(tmp_path / "part", seed=None), Shard(1, 2))
+    with refused(ConfigError):
+        build_part(request(tmp_path / "part", seed=None), Shard(1, 2))

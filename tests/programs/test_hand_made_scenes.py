@@ -140,7 +140,8 @@ def test_a_hand_made_scene_is_asked_about() -> None:
     for question in asked:
         answer = execute(question.program, scene)
         assert question.answer == ("no", "yes")[answer] if isinstance(answer, bool) else str(answer)
-    check_refused(SceneError, CheckedScene({"objects": [{"color": "red"}]}).ask, seed=1)
+    with refused(SceneError):
+        CheckedScene({"objects": [{"color": "red"}]}).ask(seed=1)
 
 
 def test_a_hand_made_scene_is_rendered() -> None:
@@ -148,7 +149,8 @@ def test_a_hand_made_scene_is_rendered() -> None:
     image = scene.render(width=96, height=64, quality="draft")
     assert (image.size, image.mode) == ((96, 64), "RGB")
     assert len(np.unique(np.asarray(image))) > 100
-    check_refused(SceneError, CheckedScene({"objects": [{"color": "red", "3d_coords": [0, 0, 1]}]}).render)
+    with refused(SceneError):
+        CheckedScene({"objects": [{"color": "red", "3d_coords": [0, 0, 1]}]}).render()
 
 
 ONE_RELATION = {"objects": [{}], "relationships": {"left": 3}}
@@ -166,7 +168,8 @@ def test_messages_of_questions_about_one_scene_speak_of_one() -> None:
     assert scene.ask(1, seed=1)
     content = scene.content
     content["objects"][1]["pixel_coords"] = "a"
-    check_refused(SceneError, CheckedScene(content).ask, seed=1)
+    with refused(SceneError):
+        CheckedScene(content).ask(seed=1)
 
 
 @pytest.mark.parametrize("given", [None, WHOLE, {"scenes": [WHOLE]}, "ab", [WHOLE, 3], [{}, WHOLE]])
@@ -178,7 +181,8 @@ def test_what_is_no_set_of_scenes(given: Any) -> None:
     "arguments", [{"seed": -1}, {"seed": 1 << 64}, {"seed": 1, "n": -1}, {"seed": 1, "n": 1.5}]
 )
 def test_numbers_of_questions_that_are_wrong(arguments: dict[str, Any]) -> None:
-    check_refused(ConfigError, CheckedScene(WHOLE).ask, **arguments)
+    with refused(ConfigError):
+        CheckedScene(WHOLE).ask(**arguments)
 
 
 @pytest.mark.parametrize("indices", [-2, True, 1.5, None, "ab", [0, -1], [1.5], np.asarray([0.5]), [1 << 64]])

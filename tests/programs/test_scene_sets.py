@@ -125,4 +125,5 @@ def test_sets_have_a_size() -> None:
         {"function": "relate", "inputs": [1], "value_inputs": ["left"]},
         {"function": "count", "inputs": [2]},
     ]
-    check_refused(ProgramError, Program(nodes).covr_nodes)
+    with refused(ProgramError):
+        Program(nodes).covr_nodes()

@@ -19,7 +19,7 @@ from clevrhope.experiments.config import DatasetConfig
 from clevrhope.experiments.inputs import DatasetInputs
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
-from wording import check_refused
+from wording import refused
 
 GRID = (FILES / "suites.toml").read_text("utf-8")
 
@@ -53,7 +53,8 @@ def test_a_whole_suite_of_a_whole_world_is_the_packages_own(plan: Any) -> None:
     ],
 )
 def test_what_is_wrong_is_named(change: tuple[str, str], plan: Any) -> None:
-    check_refused(ConfigError, check_plan, plan(change))
+    with refused(ConfigError):
+        check_plan(plan(change))
 
 
 def entries_of(files: dict[str, bytes]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from building import Cli
-from experiment_grid import GRID, check_steps, plan_of
+from experiment_grid import SMALL, check_steps, plan_of
 
 import clevrhope.report
 from clevrhope.errors import ConfigError, DatasetError
@@ -50,10 +50,6 @@ def test_an_experiment_writes_through_no_link(place: str, grid: Path, tmp_path: 
     check_refused(DatasetError, run_experiment, plan)
     assert asked() == []
     assert not any((tmp_path / "elsewhere").iterdir())
-
-
-SMALL = GRID.replace('sizes = ["25k", 300]', "sizes = [300]")
-"""Six runs."""
 
 
 def run_changed(grid: Path, *changes: tuple[str, str]) -> Outcome:

@@ -10,7 +10,7 @@ from experiment_grid import FILES, plan_of
 from clevrhope.errors import ConfigError
 from clevrhope.experiments.checks import check_plan, findings
 from clevrhope.experiments.run import run_experiment
-from wording import check_refused, check_words
+from wording import check_words, refused
 
 PUBLISHED = (FILES / "published.toml").read_text("utf-8")
 
@@ -75,7 +75,8 @@ def test_all_that_is_missing_is_named(file: Path) -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(old: str, new: str, file: Path) -> None:
-    check_refused(ConfigError, check_plan, plan_of(file, (old, new), text=PUBLISHED))
+    with refused(ConfigError):
+        check_plan(plan_of(file, (old, new), text=PUBLISHED))
 
 
 def test_features_of_an_existing_folder_have_to_be_there(file: Path, dataset: Path) -> None:
@@ -84,4 +85,5 @@ def test_features_of_an_existing_folder_have_to_be_there(file: Path, dataset: Pa
         'hops = ["prelim_cyan", "prelim_rubber"]\n[[dataset.features]]\nkind = "frcnn"\nweights = "frcnn"\n',
         'hops = ["rubber_cylinder"]\n',
     )
-    check_refused(ConfigError, check_plan, plan_of(file, text=text))
+    with refused(ConfigError):
+        check_plan(plan_of(file, text=text))

@@ -103,7 +103,8 @@ def test_what_no_run_can_do_is_refused_before_the_first_step(change: tuple[str, 
 
 def test_tuning_on_a_split_that_is_not_built_is_refused(plan: Any) -> None:
     without = ("[dataset.config.sizes]", 'splits = ["train", "complex_iid"]\n[dataset.config.sizes]')
-    check_refused(ConfigError, check_plan, plan((MODEL, f"{MODEL}\n{REACHING}"), without))
+    with refused(ConfigError):
+        check_plan(plan((MODEL, f"{MODEL}\n{REACHING}"), without))
 
 
 def test_options_of_evaluate_hold_for_the_smallest_ones_test_set_as_well_but_for_splits(plan: Any) -> None:

@@ -22,7 +22,7 @@ from clevrhope.training.member import Member
 from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run import train
 from clevrhope.training.stacked_runs import train_together
-from wording import check_refused
+from wording import check_refused, refused
 
 COMMON = {**PIXELS, "shift": 1, "recipe.batch_size": 24, "recipe.rate": 1e-3, "recipe.averaging": 0.6}
 SETTINGS = {**COMMON, "stages": "engine"}
@@ -214,7 +214,8 @@ def test_a_run_with_an_error_stops_no_other(
 def test_models_that_cannot_be_trained_together_are_refused(
     dataset: Path, tmp_path: Path, changes: dict[str, Any]
 ) -> None:
-    check_refused(ConfigError, train_together, requests(dataset, tmp_path, **changes))
+    with refused(ConfigError):
+        train_together(requests(dataset, tmp_path, **changes))
     assert not list(tmp_path.iterdir())
 
 

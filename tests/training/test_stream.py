@@ -21,7 +21,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.pipeline.split_source import SplitSource
 from clevrhope.splits.kinds import PAIR_SPLITS
 from clevrhope.training.stream import Stream
-from wording import check_refused
+from wording import check_refused, refused
 
 HOP, SEED, SIZE = "rubber_cylinder", 5, (96, 64)
 N_TRAIN = 2_600
@@ -174,8 +174,7 @@ def six_windows(request: pytest.FixtureRequest) -> Stream:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world_size", [1, 2, 3])
-@pytest.mark.parametrize("n_workers", [1, 2, 4])
+@pytest.mark.parametrize(("world_size", "n_workers"), [(1, 4), (2, 2), (3, 1), (3, 4)])
 def test_ranks_and_workers_share_the_questions(
     six_windows: Stream, world_size: int, n_workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,7 +244,7 @@ def test_questions_are_shuffled_within_as_many_windows_as_the_buffer_has() -> No
 
 
 @pytest.mark.parametrize("shuffle", [None, 7])
-@pytest.mark.parametrize("given", [0, 1, 40, 2_250, 2_251, N_TRAIN])
+@pytest.mark.parametrize("given", [0, 40, 2_250, N_TRAIN])
 @pytest.mark.slow
 def test_a_resumed_epoch_goes_on_with_the_next_question(shuffle: int | None, given: int) -> None:
     stream = texts(shuffle=shuffle)
@@ -292,7 +291,8 @@ def test_workers_refuse_a_state_of_the_main_process(n_workers: int, monkeypatch:
         sent = pickle.dumps(other)
         with monkeypatch.context() as patch:
             in_worker(patch, 0, n_workers)
-            check_refused(ConfigError, iter, pickle.loads(sent))
+            with refused(ConfigError):
+                iter(pickle.loads(sent))
     other.set_epoch(1)  # leaves the state
     in_worker(monkeypatch, 0, n_workers)
     assert numbers(pickle.loads(pickle.dumps(other)))[0] == 0

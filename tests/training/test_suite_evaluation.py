@@ -26,7 +26,6 @@ from clevrhope.features.extraction import make_features
 from clevrhope.metrics import score
 from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline.paraphrases import make_paraphrases
-from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime.reading import MAX_BYTES
 from clevrhope.training.evaluation import PredictionFile, evaluate
 from clevrhope.training.predictions import file_digest
@@ -39,12 +38,9 @@ Evaluate = Callable[..., tuple[PredictionFile, ...]]
 
 
 @pytest.fixture
-def folder(dataset: Path, tmp_path: Path) -> Path:
-    """A copy of the dataset with both suites."""
-    copy = shutil.copytree(dataset, tmp_path / "data")
-    for suite in ("carets", "rad"):
-        make_suite(copy, suite, hops=[HOP])
-    return copy
+def folder(paired: Path, tmp_path: Path) -> Path:
+    """A copy of the dataset with both suites, to be changed."""
+    return Path(shutil.copytree(paired, tmp_path / "data"))
 
 
 @pytest.fixture

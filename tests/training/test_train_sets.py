@@ -27,12 +27,10 @@ from clevrhope.training.train_sets import kept_rows, open_train_set
 from wording import check_refused, check_words, refused
 
 
-@pytest.fixture
-def folder(dataset: Path, tmp_path: Path) -> Path:
-    """A copy of the dataset with train_carets, and the pairs of both suites."""
-    copy = shutil.copytree(dataset, tmp_path / "data")
-    for suite in ("carets", "rad"):
-        make_suite(copy, suite, hops=[HOP])
+@pytest.fixture(scope="module")
+def folder(paired: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the dataset with train_carets, and the pairs of both suites; not to be changed."""
+    copy = Path(shutil.copytree(paired, tmp_path_factory.mktemp("train_sets") / "data"))
     make_suite(copy, "carets", hops=[HOP], train=True)
     return copy
 

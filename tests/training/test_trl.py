@@ -18,7 +18,7 @@ from truth import HOP
 from clevrhope import load, rewards
 from clevrhope.errors import ConfigError
 from clevrhope.prompts import prompts
-from wording import check_refused
+from wording import refused
 
 PAGE = Path(__file__).parents[2] / "docs/training_vlms.md"
 STEPS = (
@@ -78,7 +78,8 @@ def test_rows_cannot_hold_everything(
     home: Path, split: str, choices: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(home)
-    check_refused(ConfigError, next, prompts(HOP, split, **choices))
+    with refused(ConfigError):
+        next(prompts(HOP, split, **choices))
 
 
 @pytest.mark.slow
