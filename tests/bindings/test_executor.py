@@ -7,17 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clevrhope import (
-    Program,
-    ProgramError,
-    Scene,
-    SceneError,
-    _core,
-    execute,
-    execute_batch,
-    find,
-    trace,
-)
+from clevrhope import Program, ProgramError, Scene, SceneError, _core, execute, execute_batch, find, trace
 from clevrhope.errors import VocabularyError
 from clevrhope.programs import answer_text, default_vocabulary, read_scenes, read_vocabulary
 from wording import check_refused, refused

@@ -28,11 +28,7 @@ def manifest(**changes: object) -> Manifest:
     settings: dict[str, object] = {
         "version": "1",
         "seed": 3,
-        "world": {
-            "fingerprint": "aa",
-            "constraints": CONSTRAINTS,
-            "attributes": {"size": ["large"]},
-        },
+        "world": {"fingerprint": "aa", "constraints": CONSTRAINTS, "attributes": {"size": ["large"]}},
         "templates": {"fingerprint": "bb", "files": ["one_hop.json"]},
         "questions": {"window": 250, "an_image": {"train": 9}},
     }

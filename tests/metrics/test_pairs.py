@@ -110,13 +110,7 @@ def test_an_empty_denominator_gives_none_and_not_zero() -> None:
     ],
 )
 def test_what_is_consistent_with_itself(
-    relation: Relation,
-    right: str,
-    value: str,
-    original: str,
-    partner: str,
-    consistent: bool,
-    strict: bool,
+    relation: Relation, right: str, value: str, original: str, partner: str, consistent: bool, strict: bool
 ) -> None:
     pairs = make_pairs(numbers([right]), relation, values=numbers([value]) if value else None)
     given_answers = sides(numbers([original]), numbers([partner]))

@@ -67,11 +67,7 @@ def test_without_blender_the_error_names_the_native_renderer_and_that_one_works(
 
 @pytest.mark.parametrize(
     ("there", "wanted"),
-    [
-        (TINY, BlenderSettings()),
-        (BlenderSettings(samples=8), TINY),
-        (TINY, replace(TINY, quality="high")),
-    ],
+    [(TINY, BlenderSettings()), (BlenderSettings(samples=8), TINY), (TINY, replace(TINY, quality="high"))],
     ids=["native", "blender", "quality"],
 )
 @pytest.mark.slow

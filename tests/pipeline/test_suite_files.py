@@ -89,8 +89,7 @@ def test_a_damaged_suite_does_not_block_another(paired_copy: Path, paired_suites
 
 
 @pytest.mark.parametrize(
-    "words",
-    ["rat", "rad --hop rubber_sphere", "rad --templates x", "rad --train", "visual --visual 3"],
+    "words", ["rat", "rad --hop rubber_sphere", "rad --templates x", "rad --train", "visual --visual 3"]
 )
 def test_what_cannot_be_removed(words: str, paired_copy: Path, cli: Cli) -> None:
     name, *options = words.split()

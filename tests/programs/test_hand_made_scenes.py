@@ -9,16 +9,7 @@ import pytest
 from hypothesis import given, settings
 from program_strategies import RELATIONS, VALUES, Nodes, Scene, answer_if_any, scenes_and_programs
 
-from clevrhope import (
-    ConfigError,
-    Program,
-    SceneError,
-    SceneSet,
-    execute,
-    sample_scenes,
-    scenes,
-    trace,
-)
+from clevrhope import ConfigError, Program, SceneError, SceneSet, execute, sample_scenes, scenes, trace
 from clevrhope.programs import Scene as CheckedScene
 from clevrhope.scenes.camera import directions_of
 from wording import check_refused, refused

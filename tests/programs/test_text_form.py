@@ -7,14 +7,7 @@ import numpy as np
 import pytest
 import slow_executor
 from hypothesis import given, settings
-from program_strategies import (
-    Nodes,
-    Scene,
-    answer_if_any,
-    random_program,
-    random_scene,
-    scenes_and_programs,
-)
+from program_strategies import Nodes, Scene, answer_if_any, random_program, random_scene, scenes_and_programs
 
 from clevrhope import Program, ProgramError, execute
 from clevrhope._core import ProgramTokens

@@ -8,12 +8,7 @@ from building import stamps
 
 from clevrhope.dataset.layout import FOLDERS, Layout, image_filename, images_of, numbered_files, own_files
 from clevrhope.errors import DatasetError
-from clevrhope.runtime.atomic import (
-    WorkingFolder,
-    sweep,
-    temporary_path,
-    write_whole,
-)
+from clevrhope.runtime.atomic import WorkingFolder, sweep, temporary_path, write_whole
 from wording import check_refused
 
 

@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from clevrhope.errors import ConfigError, SplitError
 from clevrhope.splits.covr.description import Description
 from clevrhope.splits.covr.lexical import draw_pairs
-from clevrhope.splits.covr.selection import (
-    SelectedRows,
-    bind_predicate,
-    resolved_predicate,
-    select_rows,
-)
+from clevrhope.splits.covr.selection import SelectedRows, bind_predicate, resolved_predicate, select_rows
 from wording import check_refused
 
 HAS, LACKS = ["num-3"], ["has-count"]
