@@ -9,7 +9,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from spoiling import Arrays, Row, check_faults, failed, put
+from spoiling import Arrays, Row, check_faults, failed
 from suite_spoiling import (
     ADDED,
     CARETS,
@@ -112,7 +112,6 @@ IN_OTHER_PLACES: dict[str, Plant] = {
     "n_originals": lambda data: data.attribute(f"{CARETS}.h5", "n_originals", 449),
     "order of tests": list_attribute(CARETS, "tests", lambda tests: [*tests[1:], tests[0]]),
     "another control": list_attribute(HOLDOUT_IID, "controls", other_control),
-    "cell in HDF5": lambda data: data.change(f"{CARETS}.h5", put("cell", slice(0, 2), 3)),
     "answer in JSON": lambda data: data.rows(lambda rows: rows[1].update(answer="metal"), CARETS),
     "a row less in JSON": lambda data: data.rows(lambda rows: rows.pop(), CARETS),
     "original in JSON": lambda data: data.rows(original_in_json, ADDED),

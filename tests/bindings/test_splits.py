@@ -195,8 +195,3 @@ def test_what_is_no_pair_is_named(
     pool_scenes: PoolScenes, templates: _core.Templates, pair: tuple[tuple[str, str], ...]
 ) -> None:
     check_refused(SplitError, stream, pool_scenes, templates, held_out=pair)
-
-
-def test_rules_are_named(pool_scenes: PoolScenes, templates: _core.Templates) -> None:
-    with pytest.raises(ValueError, match='scenes: unknown value "some"; known: any, without, with'):
-        stream(pool_scenes, templates, scenes="some")

@@ -15,8 +15,6 @@ from clevrhope.pipeline import build
 from clevrhope.scenes import SceneBatch, read_world
 from wording import check_refused
 
-SPLITS = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
-
 
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
@@ -72,22 +70,6 @@ def test_a_scene_file_reads_back_and_can_be_sampled_again(layout: Layout) -> Non
         batch = SceneBatch.from_json(read_world().vocabulary, path.read_bytes(), file=str(path))
         assert batch.indices.tolist() == sorted(scenes(layout, pool))
         assert batch.json_rows()[0] in path.read_bytes()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("folder", ["clevr_v1/templates", "closure_templates"])
-def test_other_templates_build_and_are_named(tmp_path: Path, test_data: Path, folder: str) -> None:
-    """CLOSURE's have no family that asks for existence alone, which the minimal sets need."""
-    splits = "train,complex_iid" if folder.startswith("closure") else ",".join(SPLITS)
-    out = tmp_path / "out"
-    arguments = ["build", "--hop", "rubber_cylinder", "--seed", "1", "--no-render", "--quiet"]
-    arguments += ["--splits", splits]
-    assert run_command([*arguments, "--out", str(out), "--templates", str(test_data / folder)]) == 0
-    manifest = json.loads((out / "manifest.json").read_text())
-    assert manifest["config"]["templates"] == Path(folder).name
-    names = {path.name for path in (test_data / folder).glob("*.json")}
-    assert set(manifest["templates"]["files"]) == names
-    assert Path(folder).name in (out / "DATASHEET.md").read_text().replace("\\", "")
 
 
 VERIFY = {

@@ -11,7 +11,6 @@ from program_strategies import RELATIONS, VALUES, Nodes, Scene, answer_if_any, s
 
 from clevrhope import ConfigError, Program, SceneError, SceneSet, execute, sample_scenes, scenes, trace
 from clevrhope.programs import Scene as CheckedScene
-from clevrhope.scenes.camera import directions_of
 from wording import check_refused, refused
 
 
@@ -72,17 +71,6 @@ def test_messages_say_which_object_lacks_what() -> None:
         with refused(SceneError):
             execute("exist(relate[left](unique(scene)))", {"objects": objects[:1], "relationships": odd})
     check_refused(SceneError, execute, "count(scene)", {"objects": [{"color": "redd"}]})
-
-
-def test_relations_follow_from_coordinates() -> None:
-    world = scenes.read_world(constraints={"directions": "clevr"})
-    for scene in json.loads(scenes.sample_scenes(20, seed=4, world=world).to_json()):
-        assert scene["directions"] == directions_of({})
-        kept = ("3d_coords", "size", "color")
-        bare = {"objects": [{key: item[key] for key in kept} for item in scene["objects"]]}
-        for relation, one in product(RELATIONS, ("filter_size[small]", "filter_color[red]")):
-            program = Program(f"count(relate[{relation}](unique({one}(scene))))")
-            assert answer_if_any(program, bare) == answer_if_any(program, scene)
 
 
 def test_relations_follow_the_scenes_own_camera() -> None:

@@ -78,15 +78,6 @@ def test_guessers_learn_from_the_train_set_of_the_size(folder: Path) -> None:
         list(baseline(folder, "majority", size=301))
 
 
-def test_always_no_is_right_three_times_in_four_on_minimal_ood(folder: Path, tmp_path: Path) -> None:
-    rows = list(baseline(folder, "always_no"))
-    assert {row["answer"] for row in rows} == {"no"}
-    assert "train_size" not in rows[0]
-    path = write_rows(tmp_path / "no.jsonl", rows)
-    scores = score(folder, path, seed=1, bootstrap=0, by=())
-    assert scores.condition(HOP).accuracies["minimal_ood"] == 75.0
-
-
 def test_a_baseline_that_there_is_none_of_is_named(cli: Cli, folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "x.jsonl"
     told = cli("baseline", folder, "--kind", "oracle", "--out", out, code=2).err

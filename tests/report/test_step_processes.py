@@ -160,7 +160,7 @@ def environments() -> Iterator[bytes]:
 def test_a_stop_goes_through_to_the_processes_and_leaves_what_is_done(
     grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FAKE_DELAY_S", "0.3")
+    monkeypatch.setenv("FAKE_DELAY_S", "1")
     out = tmp_path / "out"
     grid.write_text(SMALL)
     process = start(grid, out)
