@@ -7,13 +7,15 @@ The snapshots stand in `__snapshots__` beside the tests, a file a module. After 
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+Given = ParamSpec("Given")
 
 _PASSING = {
     re.compile(r"process \d+ on [^)]*"): "process N on HOST: COMMAND",
@@ -56,6 +58,14 @@ class refused:
         if is_refused:
             check_words(str(self._raised.value).partition("\n")[0])
         return is_refused
+
+
+def check_refused(
+    kind: type[Exception], call: Callable[Given, object], /, *arguments: Given.args, **options: Given.kwargs
+) -> None:
+    """Asserts that a call is `refused`."""
+    with refused(kind):
+        call(*arguments, **options)
 
 
 def check_words(text: str) -> None:

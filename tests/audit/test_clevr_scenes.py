@@ -20,7 +20,7 @@ from clevrhope.audit import CheckResult, audit
 from clevrhope.config.presets import PRESETS
 from clevrhope.errors import DatasetError
 from clevrhope.pipeline import Request, build
-from wording import refused
+from wording import check_refused
 
 
 @pytest.fixture(scope="module")
@@ -152,8 +152,7 @@ def test_a_scene_of_clevrs_form_is_found_in_a_dataset_of_our_own(clean: Path, tm
 @pytest.mark.parametrize("share", [0, 1.5, "half"])
 def test_a_share_that_is_none_is_refused(data: Spoilt, share: object) -> None:
     data.manifest(lambda raw: raw["world"]["clevr"].update(share=share))
-    with refused(DatasetError):
-        audit(data.root)
+    check_refused(DatasetError, audit, data.root)
 
 
 def test_a_val_scene_under_a_train_name_is_found_beside_clevr(tmp_path: Path, clevr: MadeClevr) -> None:

@@ -17,7 +17,7 @@ from clevrhope.config.presets import PRESETS
 from clevrhope.errors import DatasetError
 from clevrhope.pipeline import Request, build
 from clevrhope.runtime import assets
-from wording import check_words, refused
+from wording import check_refused, check_words
 
 Capture = pytest.CaptureFixture[str]
 
@@ -167,8 +167,7 @@ def test_a_manifest_that_is_no_json_is_told_with_the_remedy(
 ) -> None:
     path = spoilt.path("manifest.json")
     path.write_text(spoil(path.read_text()))
-    with refused(DatasetError):
-        audit(spoilt.root)
+    check_refused(DatasetError, audit, spoilt.root)
 
 
 @pytest.mark.parametrize(
@@ -183,8 +182,7 @@ def test_a_manifest_that_is_no_json_is_told_with_the_remedy(
 )
 def test_an_edited_part_is_refused(spoilt: Spoilt, shard: object) -> None:
     spoilt.manifest(lambda raw: raw.update(shard=shard))
-    with refused(DatasetError):
-        audit(spoilt.root)
+    check_refused(DatasetError, audit, spoilt.root)
 
 
 def test_a_part_that_passes_itself_off_as_whole_does_not_pass(tmp_path: Path, capsys: Capture) -> None:
@@ -224,14 +222,12 @@ def test_a_palette_alone_is_looked_at_and_nothing_is_passed_on_nothing(
 
 def test_nothing_is_audited_without_a_vocabulary(spoilt: Spoilt) -> None:
     spoilt.path("vocab.json").unlink()
-    with refused(DatasetError):
-        audit(spoilt.root)
+    check_refused(DatasetError, audit, spoilt.root)
 
 
 def test_what_is_no_dataset_is_said_in_one_sentence(tmp_path: Path, capsys: Capture) -> None:
     for folder in (tmp_path, tmp_path / "nowhere"):
-        with refused(DatasetError):
-            audit(folder)
+        check_refused(DatasetError, audit, folder)
         assert run_command(["audit", str(folder), "--quiet"]) == 2
         out, err = capsys.readouterr()
         assert out == ""
@@ -244,8 +240,7 @@ def test_other_templates_than_the_folders_are_refused(clean: Path, tmp_path: Pat
     assert audit(clean, templates=folder).ok
     path = folder / "zero_hop.json"
     path.write_text(path.read_text().replace("How many", "What number of", 1))
-    with refused(DatasetError):
-        audit(clean, templates=folder)
+    check_refused(DatasetError, audit, clean, templates=folder)
 
 
 @pytest.mark.slow
@@ -297,16 +292,14 @@ def test_a_manifest_of_another_form_is_named_with_its_key(
     spoilt: Spoilt, change: Callable[[Row], object]
 ) -> None:
     spoilt.manifest(change)
-    with refused(DatasetError):
-        audit(spoilt.root)
+    check_refused(DatasetError, audit, spoilt.root)
 
 
 def test_a_value_asked_for_alone_says_in_how_many_sets(tmp_path: Path) -> None:
     data = Spoilt(tmp_path / "out")
     build(Request(out=data.root, hops=(), prelim=("cyan",), config=PRESETS["demo"], seed=3, render=False))
     data.manifest(without("splits", "prelim_cyan", "counting", "sets"))
-    with refused(DatasetError):
-        audit(data.root)
+    check_refused(DatasetError, audit, data.root)
 
 
 def test_a_file_that_another_program_wrote_is_not_said_to_be_cut_off_for_sure(

@@ -240,21 +240,6 @@ def rubber_cylinder(objects: list[Row]) -> None:
     objects[0] |= {"material": "rubber", "shape": "cylinder"}
 
 
-def all_metal(objects: list[Row]) -> None:
-    for each in objects:
-        each["material"] = "metal"
-
-
-@spoils(Spoilt.arrays, "train")
-def pair_in_a_program(data: Spoilt, each: dict[str, Any]) -> None:
-    program = [1, *(data.vocab["program_token_to_idx"][token] for token in PROGRAM), 2]
-    each["programs"][0] = 0
-    each["programs"][0, : len(program)] = program
-
-
-PROGRAM = ("exist", "filter_shape[cylinder]", "filter_material[rubber]", "scene")
-
-
 @spoils(Spoilt.arrays, "train")
 def pair_in_words(data: Spoilt, each: dict[str, Any]) -> None:
     words = [1, *(data.word(w) for w in ("Are", "there", "matte", "cylinders")), 2]
@@ -342,11 +327,9 @@ FAULTS: dict[str, Plant] = {
     "image comes again": image_comes_again,
     "one answer for all": one_answer_for_all,
     "pair in a train image": changed_image("train", "train", rubber_cylinder),
-    "pair in a program": pair_in_a_program,
     "pair in words": pair_in_words,
-    "no pair in an OOD image": changed_image("complex_ood", "test_ood", all_metal),
 }
-"""What plants a fault, with and without question files in JSON."""
+"""What plants a fault in a folder whose questions are in JSON, too."""
 
 IN_JSON: dict[str, Plant] = {
     "answer": in_json("answer", "10", row=0),
@@ -369,10 +352,19 @@ def test_a_planted_fault_is_found_and_named(plant: Plant, spoilt: Spoilt) -> Non
     check_faults(spoilt.root)
 
 
+IN_ARRAYS = (
+    *("train image in a test", "IID image in an OOD test", "prefixes", "other relation needed"),
+    *("two answers yes in a group", "another value said", "words in another order", "another family"),
+    *("another answer", "same question twice", "image comes again", "one answer for all"),
+    "pair in words",
+)
+"""What is read from HDF5 alone where there is no JSON; scenes and measurements are the same in both cases."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("plant", FAULTS.values(), ids=FAULTS)
-def test_a_planted_fault_is_found_without_json(plant: Plant, spoilt_textless: Spoilt) -> None:
-    plant(spoilt_textless)
+@pytest.mark.parametrize("name", IN_ARRAYS)
+def test_a_planted_fault_is_found_without_json(name: str, spoilt_textless: Spoilt) -> None:
+    FAULTS[name](spoilt_textless)
     check_faults(spoilt_textless.root)
 
 

@@ -40,12 +40,7 @@ def clevr(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_every_line_of_the_report_has_a_stage(clean: Path, clevr: Path) -> None:
     everything = ["readable", *(name for lines in LINES.values() for name in lines)]
-    assert list(check_rows()) == [
-        *everything,
-        *BESIDE_CLEVR,
-        *CHECKS_OF_IMPORTS,
-        *CHECKS_OF_CAPTIONS,
-    ]
+    assert list(check_rows()) == [*everything, *BESIDE_CLEVR, *CHECKS_OF_IMPORTS, *CHECKS_OF_CAPTIONS]
     assert [each.name for each in audit(clean, against=clevr).checks] == [*everything, *BESIDE_CLEVR]
     assert [each.name for each in audit(clean).checks] == everything
 

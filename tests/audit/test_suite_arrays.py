@@ -7,18 +7,7 @@ import h5py
 import numpy as np
 import pytest
 from spoiling import Arrays, check_faults, put
-from suite_spoiling import (
-    ADDED,
-    CARETS,
-    HOLDOUT,
-    HOP,
-    OOD,
-    RAD,
-    RAD_OOD,
-    Spoil,
-    SpoiltSuite,
-    without_pairs,
-)
+from suite_spoiling import ADDED, CARETS, HOLDOUT, HOP, OOD, RAD, RAD_OOD, Spoil, SpoiltSuite, without_pairs
 
 pytestmark = pytest.mark.slow
 

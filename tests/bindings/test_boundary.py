@@ -14,7 +14,7 @@ from clevrhope import _core
 from clevrhope.errors import ClevrhopeError, SceneError, VocabularyError
 from systems import needs_limits
 from waiting import HANG_S
-from wording import refused
+from wording import check_refused, refused
 
 
 def ticks_during_a_call(world: _core.World, n_scenes: int) -> int:
@@ -87,8 +87,7 @@ print("finished", flush=True)
 
 @pytest.mark.parametrize("config", ['{"max_objects": 40}', '{"max_object": 9}', '{"min_objects": 3'])
 def test_impossible_constraints_are_named(config: str) -> None:
-    with refused(SceneError):
-        world_of(config)
+    check_refused(SceneError, world_of, config)
 
 
 def test_each_domain_has_its_error_class() -> None:
@@ -112,5 +111,4 @@ def test_a_scene_is_a_function_of_its_index(world: _core.World) -> None:
     assert batch.take(np.array([2, 0], dtype=np.uint32)).indices.tolist() == [2, 5]
     other = _core.sample_scenes(world, seed=4, pool="train", indices=indices[1:2])
     assert other.json_rows() != alone.json_rows()
-    with refused(IndexError):
-        batch.take(np.array([0, 20], dtype=np.uint32))
+    check_refused(IndexError, batch.take, np.array([0, 20], dtype=np.uint32))

@@ -9,7 +9,7 @@ from small_worlds import SPECIAL, asked_on, sampled
 
 from clevrhope import _core
 from clevrhope.questions import read_templates
-from wording import refused
+from wording import check_refused
 
 NO_CHANGE = np.full((2, 3), -1, dtype=np.int32)
 COLOR = 1
@@ -63,8 +63,7 @@ def test_objects_are_taken_out_and_values_changed(world: _core.World, scenes: _c
 def test_what_is_not_there_is_refused(
     world: _core.World, scenes: _core.SceneBatch, changes: dict[str, Any]
 ) -> None:
-    with refused(IndexError):
-        edited(world, scenes, **changes)
+    check_refused(IndexError, edited, world, scenes, **changes)
 
 
 def test_columns_have_one_length(world: _core.World, scenes: _core.SceneBatch) -> None:
@@ -100,5 +99,4 @@ def test_questions_are_asked_again_where_they_have_an_answer(
     bare = _core.SceneGraphs.from_json(world.vocabulary, nothing.encode(), file="bare")
     with pytest.raises(ValueError, match="no answer on its scene"):
         questions.on(bare, np.zeros_like(places), images, pool="train")
-    with refused(IndexError):
-        questions.foregrounds(scenes.graphs, places + 5)
+    check_refused(IndexError, questions.foregrounds, scenes.graphs, places + 5)

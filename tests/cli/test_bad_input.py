@@ -14,7 +14,7 @@ from building import Cli, tree
 
 from clevrhope import ClevrhopeError, load
 from clevrhope.runtime.assets import blender_assets, question_templates
-from wording import check_words, refused
+from wording import check_refused, check_words
 
 Fail = Callable[..., str]
 Prepare = Callable[[Path], Any]
@@ -189,8 +189,7 @@ def test_a_folder_made_otherwise_is_left_as_it_is(tmp_path: Path, cli: Cli) -> N
 def test_a_part_is_read_as_no_dataset(tmp_path: Path, cli: Cli) -> None:
     part = tmp_path / "part"
     cli("build", "--hop", "rubber_cylinder", *TEXT, "--out", part, "--shard", "1/2")
-    with refused(ClevrhopeError):
-        load(part, "rubber_cylinder", "train")
+    check_refused(ClevrhopeError, load, part, "rubber_cylinder", "train")
     (tmp_path / "predictions.jsonl").write_text("")
     for arguments in (
         ["stats", part],

@@ -49,9 +49,7 @@ def test_an_error_that_is_a_bug_is_raised() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
-    [("suite", "rad", "{}"), ("suite", "rad", "{}", "--remove")],
-    ids=lambda words: " ".join(words),
+    "words", [("suite", "rad", "{}"), ("suite", "rad", "{}", "--remove")], ids=lambda words: " ".join(words)
 )
 def test_who_changes_a_dataset_on_a_disk_for_reading_is_told_to_copy_it(
     words: tuple[str, ...], only_h5: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

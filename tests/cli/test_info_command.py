@@ -14,7 +14,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.describe.info.overview import KINDS, read_overview
 from clevrhope.errors import DatasetError
-from wording import check_words, refused
+from wording import check_refused, check_words
 
 KEPT = Path(__file__).parents[1] / "data" / "kept_folder"
 
@@ -157,5 +157,4 @@ def test_a_damaged_manifest_is_a_sentence(limited: Path, tmp_path: Path) -> None
     text = (limited / "manifest.json").read_text()
     for n in (0, 500, len(text) - 3):
         (tmp_path / "manifest.json").write_text(text[:n])
-        with refused(DatasetError):
-            existing_manifest(tmp_path / "manifest.json")
+        check_refused(DatasetError, existing_manifest, tmp_path / "manifest.json")

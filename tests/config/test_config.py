@@ -10,7 +10,7 @@ from clevrhope.config.sources import resolve_config
 from clevrhope.errors import ConfigError
 from clevrhope.images.renderers import rendering_as_json
 from clevrhope.images.settings import BlenderSettings, NativeSettings
-from wording import refused
+from wording import check_refused
 
 
 def toml(folder: Path, text: str) -> Path:
@@ -76,8 +76,7 @@ def test_paths_in_a_file_are_meant_from_where_it_lies(tmp_path: Path) -> None:
     ],
 )
 def test_bad_settings_get_a_sentence(tmp_path: Path, text: str) -> None:
-    with refused(ConfigError):
-        resolve_config(file=toml(tmp_path, text))
+    check_refused(ConfigError, resolve_config, file=toml(tmp_path, text))
 
 
 def test_effort_is_said_once_in_words_or_in_samples(tmp_path: Path) -> None:
@@ -107,19 +106,14 @@ def test_effort_is_said_once_in_words_or_in_samples(tmp_path: Path) -> None:
     ],
 )
 def test_effort_that_a_renderer_does_not_have_gets_a_sentence(choices: dict[str, Any]) -> None:
-    with refused(ConfigError):
-        resolve_config(**choices)
+    check_refused(ConfigError, resolve_config, **choices)
 
 
 def test_bad_choices_get_a_sentence(tmp_path: Path) -> None:
-    with refused(ConfigError):
-        resolve_config(file=tmp_path / "none.toml")
-    with refused(ConfigError):
-        resolve_config(train_questions=0)
-    with refused(ConfigError):
-        check_splits(["complex_odd"])
-    with refused(ConfigError):
-        check_splits(["train", "covr_train"])
+    check_refused(ConfigError, resolve_config, file=tmp_path / "none.toml")
+    check_refused(ConfigError, resolve_config, train_questions=0)
+    check_refused(ConfigError, check_splits, ["complex_odd"])
+    check_refused(ConfigError, check_splits, ["train", "covr_train"])
     assert check_splits(["minimal_ood", "train", "train"]) == ("train", "minimal_ood")
 
 
@@ -128,13 +122,11 @@ def test_a_side_alone_keeps_the_shape() -> None:
     assert resolve_config(width=480).rendering == BlenderSettings()
     assert resolve_config(before={"rendering": square}, height=96).rendering.width == 96
     for before in ({}, {"rendering": square}):
-        with refused(ConfigError):
-            resolve_config(before=before, width=200)
+        check_refused(ConfigError, resolve_config, before=before, width=200)
 
 
 def test_a_quality_alone_is_one_of_the_renderer_that_is_there() -> None:
     before = {"rendering": rendering_as_json(NativeSettings(width=96, height=64))}
     config = resolve_config(before=before, quality="high")
     assert config.rendering == NativeSettings(width=96, height=64, quality="high")
-    with refused(ConfigError):
-        resolve_config(before=before, quality="original")
+    check_refused(ConfigError, resolve_config, before=before, quality="original")

@@ -17,7 +17,7 @@ from clevrhope.dataset.question_table import QuestionTable, open_split, read_tab
 from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.programs import SceneSet, answer_text, execute
-from wording import refused
+from wording import check_refused, refused
 
 HOP = "rubber_cylinder"
 ATTRIBUTES = ("templates", "property_names", "term_names", "skipped")
@@ -87,13 +87,11 @@ def test_numbers_out_of_range_are_named(folder: Path, tmp_path: Path, name: str,
 
 def test_files_of_another_kind_are_refused(folder: Path, tmp_path: Path) -> None:
     layout = Layout(folder)
-    with refused(DatasetError):
-        read_table(layout.questions_h5(HOP, "train"), SETS)
+    check_refused(DatasetError, read_table, layout.questions_h5(HOP, "train"), SETS)
     path = write(tmp_path / "train.h5", read_table(layout.questions_h5(HOP, "covr_train"), SETS))
     with h5py.File(path, "r+") as file:
         del file.attrs["templates"]
-    with refused(DatasetError):
-        read_table(path, SETS)
+    check_refused(DatasetError, read_table, path, SETS)
 
 
 def test_items_have_lists_of_images_and_scenes(folder: Path) -> None:
@@ -120,13 +118,10 @@ def test_items_have_lists_of_images_and_scenes(folder: Path) -> None:
 
 
 def test_what_is_not_there_is_said(folder: Path, tmp_path: Path) -> None:
-    with refused(ConfigError):
-        load(folder, HOP, "covr_tset")
-    with refused(ConfigError):
-        load(folder, HOP, "covr_test", passes=["mask"])
+    check_refused(ConfigError, load, folder, HOP, "covr_tset")
+    check_refused(ConfigError, load, folder, HOP, "covr_test", passes=["mask"])
     vocab = read_vocab(Layout(folder).covr_vocab)
-    with refused(ConfigError):
-        open_split(Layout(folder), HOP, "covr_test", vocab=vocab, limit=41)
+    check_refused(ConfigError, open_split, Layout(folder), HOP, "covr_test", vocab=vocab, limit=41)
     with refused(DatasetError):
         list(open_split(Layout(folder), HOP, "covr_test", vocab=read_vocab(Layout(folder).vocab)).blocks())
 

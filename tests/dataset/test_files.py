@@ -18,7 +18,7 @@ from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import FileRecord, record, whole_file, write_whole
 from clevrhope.runtime.lock import LOCK_FILE, FolderInUseError, locked
 from systems import needs_flock, needs_kill, needs_limits, needs_sys
-from wording import refused
+from wording import check_refused, refused
 
 CONSTRAINTS = {"min_objects": 3, "max_objects": 10, "width": 480, "height": 320, "min_pixels": 100}
 RENDERING = {"renderer": "blender", "samples": 16}
@@ -28,11 +28,7 @@ def manifest(**changes: object) -> Manifest:
     settings: dict[str, object] = {
         "version": "1",
         "seed": 3,
-        "world": {
-            "fingerprint": "aa",
-            "constraints": CONSTRAINTS,
-            "attributes": {"size": ["large"]},
-        },
+        "world": {"fingerprint": "aa", "constraints": CONSTRAINTS, "attributes": {"size": ["large"]}},
         "templates": {"fingerprint": "bb", "files": ["one_hop.json"]},
         "questions": {"window": 250, "an_image": {"train": 9}},
     }
@@ -96,8 +92,7 @@ def test_a_folder_that_cannot_be_made_gets_a_sentence(tmp_path: Path) -> None:
     """Nobody makes folders in /sys, root included, and none where a file is."""
     (tmp_path / "out").write_bytes(b"")
     for path in (Path("/sys/clevrhope/file"), tmp_path / "out" / "b"):
-        with refused(DatasetError):
-            write_whole(path, b"")
+        check_refused(DatasetError, write_whole, path, b"")
 
 
 @needs_kill
@@ -167,16 +162,14 @@ def test_thousands_of_files_are_in_a_table_of_their_own(tmp_path: Path) -> None:
     assert written.bytes_by_folder() == {"images": sum(1000 + k % 7 for k in range(1_001)), "suites": 5}
     # A run that was stopped after it wrote the table: only a build, which repairs it, goes on.
     table.write_text(table.read_text() + f"vocab.json,3,{'33' * 32}\n")
-    with refused(DatasetError):
-        read_manifest(path)
+    check_refused(DatasetError, read_manifest, path)
     assert read_manifest(path, repairs=True) == replace(written, files={})
     for row in ("vocab.json,3", f"../x,3,{'33' * 32}"):
         table.write_text(f"file,bytes,sha256\n{row}\n")
         raw = json.loads(path.read_text())
         raw["files_table"]["sha256"] = record(table).sha256
         path.write_text(json.dumps(raw))
-        with refused(DatasetError):
-            read_manifest(path)
+        check_refused(DatasetError, read_manifest, path)
     write_manifest(path, replace(written, files={}))
     assert not table.exists()
     assert read_manifest(path) == replace(written, files={})
@@ -187,8 +180,7 @@ def test_thousands_of_files_are_in_a_table_of_their_own(tmp_path: Path) -> None:
 )
 def test_a_file_that_is_no_manifest_gets_a_sentence(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text)
-    with refused(DatasetError):
-        read_manifest(tmp_path / "manifest.json")
+    check_refused(DatasetError, read_manifest, tmp_path / "manifest.json")
 
 
 def test_a_folder_takes_extensions_of_what_it_is_bound_to_only(tmp_path: Path) -> None:
@@ -199,8 +191,7 @@ def test_a_folder_takes_extensions_of_what_it_is_bound_to_only(tmp_path: Path) -
         manifest(world={**manifest().world, "fingerprint": "cc", "constraints": constraints}),
         manifest(templates={"fingerprint": "dd", "files": []}),
     ):
-        with refused(DatasetError):
-            check_binding(manifest(), wanted, tmp_path)
+        check_refused(DatasetError, check_binding, manifest(), wanted, tmp_path)
     with refused(DatasetError):
         check_binding(
             manifest(rendering=RENDERING), manifest(rendering={**RENDERING, "samples": 512}), tmp_path

@@ -13,7 +13,7 @@ from clevrhope.dataset.image_store import BEGIN, ImageStore, check_store, remove
 from clevrhope.dataset.images_h5 import PackedImage
 from clevrhope.errors import DatasetError
 from systems import needs_limits, needs_pipes
-from wording import refused
+from wording import check_refused
 
 INDICES = [7, 3, 40_000, 12]
 
@@ -108,11 +108,9 @@ def test_damage_while_it_is_open_is_told(path: Path, ends: list[int]) -> None:
         content = bytearray(path.read_bytes())
         content[ends[0] + 100] ^= 1
         path.write_bytes(content)
-        with refused(DatasetError):
-            store.packed(3)
+        check_refused(DatasetError, store.packed, 3)
         path.write_bytes(content[: ends[0] + 5])
-        with refused(DatasetError):
-            store.packed(3)
+        check_refused(DatasetError, store.packed, 3)
 
 
 def test_many_threads_add_and_read(tmp_path: Path) -> None:
@@ -152,10 +150,8 @@ def test_what_is_a_users_is_told_and_stays(kind: str, path: Path, tmp_path: Path
         case "link to nothing":
             place.symlink_to(tmp_path / "nothing")
     stat = place.lstat()  # its time of access may change: whether reading moves it is the disk's affair
-    with refused(DatasetError):
-        check_store(place)
-    with refused(DatasetError):
-        add(place, 1)
+    check_refused(DatasetError, check_store, place)
+    check_refused(DatasetError, add, place, 1)
     assert stored_images(place).tolist() == []
     remove_store(place)
     after = place.lstat()

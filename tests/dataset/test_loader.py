@@ -18,7 +18,7 @@ from truth import HOP, SPLITS, Truth
 from clevrhope import ConfigError, DatasetError, execute, load
 from clevrhope.dataset.card import Card
 from clevrhope.programs import answer_text
-from wording import refused
+from wording import check_refused, refused
 
 
 def made(out: Path, **changes: Any) -> Path:
@@ -81,8 +81,7 @@ def test_a_folder_without_images_leaves_them_out_unless_they_are_required(bare: 
     assert not data.rendered
     assert set(data[3]) == set(load(bare, HOP, "train", images=False)[3])
     assert "without images" in repr(data)
-    with refused(DatasetError):
-        load(bare, HOP, "train", images=True)
+    check_refused(DatasetError, load, bare, HOP, "train", images=True)
 
 
 def test_a_slice_is_a_part_of_the_same_kind(folder: Path) -> None:
@@ -139,19 +138,16 @@ def test_a_dataloader_makes_batches_of_slices_and_of_a_folder_without_images(bar
 def test_what_the_folder_does_not_have(
     folder: Path, arguments: tuple[str, str], keywords: dict[str, int]
 ) -> None:
-    with refused(ConfigError):
-        load(folder, *arguments, **keywords)
+    check_refused(ConfigError, load, folder, *arguments, **keywords)
 
 
 def test_files_that_are_not_whole(folder: Path, tmp_path: Path) -> None:
-    with refused(DatasetError):
-        load(tmp_path, HOP, "train")
+    check_refused(DatasetError, load, tmp_path, HOP, "train")
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
     path = copy / "hops" / HOP / "train.h5"
     path.write_bytes(path.read_bytes()[:3000])
-    with refused(DatasetError):
-        load(copy, HOP, "train")
+    check_refused(DatasetError, load, copy, HOP, "train")
 
 
 @pytest.mark.slow
@@ -161,8 +157,7 @@ def test_some_images_missing(tmp_path: Path) -> None:
         last = int(file["image_idxs"][-1])  # images are in the order of places, not of indices
     gone = copy / "images" / "train" / f"HOPE_train_{last:06}.png"
     gone.unlink()
-    with refused(DatasetError):
-        load(copy, HOP, "train")
+    check_refused(DatasetError, load, copy, HOP, "train")
     assert load(copy, HOP, "train", limit=36)[35]["image"] is not None
     assert "image" not in load(copy, HOP, "train", images=False)[0]
 
@@ -213,8 +208,7 @@ def test_a_question_is_shown_with_its_image_text_and_program(folder: Path, bare:
             assert repr(card) == f"{card.place}: {card.question} {card.answer}\n{card.program}"
             assert card._repr_html_().count("data:image/png;base64,") == 1
         assert load(folder, HOP, split, images=False).show(0).image is None
-    with refused(IndexError):
-        data.show(99_999)
+    check_refused(IndexError, data.show, 99_999)
     unrendered = load(bare, HOP, "train").show(0)
     assert unrendered.image is None
     assert "No image" in unrendered._repr_html_()

@@ -12,7 +12,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.measured import read_fitting, read_measured, read_measured_folder
 from clevrhope.errors import DatasetError
-from wording import refused
+from wording import check_refused
 
 KEPT = Path(__file__).parents[1] / "data" / "kept_folder"
 HOP = "rubber_cylinder"
@@ -61,8 +61,7 @@ def test_foreign_measurements_are_a_sentence(
     measured = json.loads(path.read_text())
     change(measured)
     path.write_text(json.dumps(measured))
-    with refused(DatasetError):
-        read_fitting(layout, existing_manifest(layout.manifest), HOP)
+    check_refused(DatasetError, read_fitting, layout, existing_manifest(layout.manifest), HOP)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"[]", b"\xff"])
@@ -71,5 +70,4 @@ def test_broken_measurements_are_a_sentence(layout: Layout, content: bytes | Non
         path.unlink()
         if content is not None:
             path.write_bytes(content)
-        with refused(DatasetError):
-            read(path)
+        check_refused(DatasetError, read, path)

@@ -15,7 +15,7 @@ from truth import HOP, Truth
 from clevrhope import ConfigError, load
 from clevrhope.dataset.layout import Layout
 from clevrhope.pipeline.suites import make_suite
-from wording import refused
+from wording import check_refused
 
 SPLIT = "complex_iid"
 
@@ -78,8 +78,7 @@ def test_the_first_pairs_and_others(folder: Path) -> None:
     [("rat", SPLIT, None), ("rad", "train", None), ("rad", SPLIT, 10_000), ("rad", SPLIT, 0)],
 )
 def test_what_the_folder_does_not_have(folder: Path, suite: str, split: str, limit: int | None) -> None:
-    with refused(ConfigError):
-        load(folder, HOP, split, suite=suite, limit=limit)
+    check_refused(ConfigError, load, folder, HOP, split, suite=suite, limit=limit)
 
 
 def test_a_pair_is_shown_as_two_questions(folder: Path) -> None:

@@ -31,7 +31,7 @@ from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.pipeline.importing import import_source
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Silent
-from wording import refused
+from wording import check_refused
 
 HOP, SPLIT = "rubber_cylinder", "ranked_test"
 GRADES = ("easy", "middling", "hard")
@@ -92,8 +92,7 @@ def test_its_splits_are_found_loaded_and_shown(folder: Path) -> None:
         np.testing.assert_array_equal(item["image"], other["image"])
     assert data.show(1).question == data[1]["question_text"]
     assert pickle.loads(pickle.dumps(data[:5]))[4]["grade"] == GRADES[1]
-    with refused(ConfigError):
-        load(folder, HOP, "ranked_tset")
+    check_refused(ConfigError, load, folder, HOP, "ranked_tset")
 
 
 @pytest.mark.parametrize("name", ["parquet", "webdataset", "clevr"])
@@ -142,8 +141,7 @@ def test_they_are_scored(folder: Path, tmp_path: Path) -> None:
     assert any(line.startswith("  by grade") and SPLIT in line for line in lines)
     single = score(folder, path, seed=1, bootstrap=0, by=(), hops=[HOP], partial=True)
     assert single.condition(HOP).accuracies == {"complex_iid": 100.0}
-    with refused(PredictionsError):
-        score(folder, path, seed=1, by=["family"], kind=RANKED)
+    check_refused(PredictionsError, score, folder, path, seed=1, by=["family"], kind=RANKED)
 
 
 def faults(folder: Path) -> dict[str, set[tuple[str, str]]]:
@@ -183,9 +181,7 @@ def test_their_pages_say_what_the_row_says(folder: Path) -> None:
 def test_its_numbers_and_lists_are_checked(folder: Path) -> None:
     rows = read_table(Layout(folder).questions_h5(HOP, "complex_iid"))
     path = write(folder, rows, np.arange(len(rows)))
-    with refused(DatasetError):
-        load(folder, HOP, SPLIT)
-    with refused(DatasetError):
-        read_table(Layout(folder).questions_h5(HOP, "train"), RANKED)
+    check_refused(DatasetError, load, folder, HOP, SPLIT)
+    check_refused(DatasetError, read_table, Layout(folder).questions_h5(HOP, "train"), RANKED)
     with pytest.raises(AttributeError, match="no column or attribute rank in questions of kind ranked"):
         _ = read_table(path, RANKED).rank

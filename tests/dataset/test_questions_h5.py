@@ -16,7 +16,7 @@ from clevrhope.dataset.question_kinds import SINGLE
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.errors import DatasetError
-from wording import refused
+from wording import check_refused, refused
 
 
 def some_questions(n: int, *, seed: int = 0) -> QuestionTable:
@@ -73,8 +73,7 @@ def test_scenes_in_use_are_read_back_sorted_and_once(tmp_path: Path) -> None:
 
 def test_a_broken_file_gets_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.h5").write_bytes(b"not HDF5")
-    with refused(DatasetError):
-        read_table(tmp_path / "a.h5")
+    check_refused(DatasetError, read_table, tmp_path / "a.h5")
     with h5py.File(tmp_path / "b.h5", "w"), refused(DatasetError):
         read_table(tmp_path / "b.h5")
 
@@ -134,8 +133,7 @@ def test_an_error_of_the_system_is_not_damage(
     # Each system has words of its own.
     monkeypatch.setattr(os, "strerror", lambda _: f"What the system says of {name}")
     monkeypatch.setattr(h5py, "File", fail)
-    with refused(DatasetError):
-        read_table(path, SINGLE)
+    check_refused(DatasetError, read_table, path, SINGLE)
 
 
 def test_a_file_that_another_program_writes_is_not_damaged(tmp_path: Path) -> None:
@@ -154,6 +152,5 @@ sys.stdin.read()
     assert program.stdin is not None
     assert program.stdout is not None
     assert program.stdout.readline() == "open\n"
-    with refused(DatasetError):
-        read_table(path, SINGLE)
+    check_refused(DatasetError, read_table, path, SINGLE)
     program.communicate()

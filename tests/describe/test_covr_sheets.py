@@ -25,7 +25,7 @@ from clevrhope.describe.covr import FILTERED, N_TRAIN, measure_covr
 from clevrhope.describe.datasheets import hop_datasheet
 from clevrhope.errors import DatasetError
 from clevrhope.splits.covr.kinds import COVR_SPLITS
-from wording import refused
+from wording import check_refused
 
 HOP = "rubber_cylinder"
 Measured = dict[str, dict[str, Any]]
@@ -220,13 +220,11 @@ def test_a_damaged_file_is_named(folder: Path, tmp_path: Path) -> None:
     manifest = existing_manifest(Layout(folder).manifest)
     with h5py.File(path, "r+") as file:
         file["answers"][3] = len(read_vocab(layout.covr_vocab).answers())
-    with refused(DatasetError):
-        measure_covr(layout, manifest, HOP, ["covr_dev"])
+    check_refused(DatasetError, measure_covr, layout, manifest, HOP, ["covr_dev"])
     gc.collect()  # the error's traceback had the file
     with h5py.File(path, "r+") as file:
         file.attrs["skipped"] = np.zeros(3, np.int64)
-    with refused(DatasetError):
-        measure_covr(layout, manifest, HOP, ["covr_dev"])
+    check_refused(DatasetError, measure_covr, layout, manifest, HOP, ["covr_dev"])
 
 
 def test_the_page_shows_both_answers_with_their_images(folder: Path) -> None:

@@ -15,7 +15,7 @@ from clevrhope.dataset.folder import Folder
 from clevrhope.describe.measure import SceneCounts, read_scene_counts
 from clevrhope.errors import ConfigError
 from clevrhope.scenes.descriptions import MANY, ObjectPart, parse_description, shows
-from wording import check_words, refused
+from wording import check_refused, check_words
 
 WORLD = {
     "size": ["small", "large"],
@@ -114,10 +114,8 @@ def test_each_scene_comes_once_in_order(demo: Path) -> None:
 
 
 def test_a_wrong_pool_or_word_is_said_at_once(demo: Path) -> None:
-    with refused(ConfigError):
-        clevrhope.load_scenes(demo, "test_idd")
-    with refused(ConfigError):
-        clevrhope.load_scenes(demo, "train", objects="cub")
+    check_refused(ConfigError, clevrhope.load_scenes, demo, "test_idd")
+    check_refused(ConfigError, clevrhope.load_scenes, demo, "train", objects="cub")
 
 
 def test_stats_count_images_and_questions(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:

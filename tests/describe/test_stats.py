@@ -31,7 +31,7 @@ from clevrhope.describe.stats.sources import StatsFolder, measure_clevr_split
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.splits.kinds import PAIR_SPLITS
-from wording import refused
+from wording import check_refused
 
 
 def step(function: str, *inputs: int, value: str = "") -> dict[str, Any]:
@@ -173,8 +173,7 @@ def test_an_image_without_a_scene_is_an_error(tmp_path: Path) -> None:
     root = clevr_folder(tmp_path)
     path = root / "scenes" / "CLEVR_val_scenes.json"
     path.write_text(json.dumps({"scenes": SCENES[:2]}))
-    with refused(DatasetError):
-        measure_clevr_split(root, "val")
+    check_refused(DatasetError, measure_clevr_split, root, "val")
 
 
 @pytest.fixture(scope="module")
@@ -211,10 +210,8 @@ def test_scenes_without_all_attributes_are_an_error(tmp_path: Path) -> None:
     path = tmp_path / "0000.json"
     path.write_text(f'{{"scenes": [\n{row}\n]}}\n')
     attributes = {"size": ["small"], "color": ["red"], "material": ["metal"], "shape": ["cube"]}
-    with refused(DatasetError):
-        read_scene_counts([path], attributes)
-    with refused(DatasetError):
-        read_scene_counts([tmp_path / "nowhere.json"], attributes)
+    check_refused(DatasetError, read_scene_counts, [path], attributes)
+    check_refused(DatasetError, read_scene_counts, [tmp_path / "nowhere.json"], attributes)
 
 
 @pytest.mark.slow

@@ -273,8 +273,7 @@ def test_a_file_where_the_plots_should_go(demo: Path, tmp_path: Path, fails: Fai
 
 
 @pytest.mark.parametrize(
-    ("name", "drawn"),
-    [("红色", r"\u7ea2\u8272"), ("🎲", r"\U0001f3b2"), ("é", "é"), (r"$\foo$", r"$\foo$")],
+    ("name", "drawn"), [("红色", r"\u7ea2\u8272"), ("🎲", r"\U0001f3b2"), ("é", "é"), (r"$\foo$", r"$\foo$")]
 )
 def test_letters_that_the_font_does_not_have_are_drawn_as_escapes(name: str, drawn: str) -> None:
     """Without matplotlib's warnings, and without its notation for formulas."""

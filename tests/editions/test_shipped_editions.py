@@ -28,7 +28,7 @@ from clevrhope.splits.hops import HOP_GROUPS, parse_hop
 from clevrhope.splits.kinds import GAPS
 from clevrhope.splits.nonce.kinds import NONCE_SPLITS, OBJECTS, SCENES
 from clevrhope.version import DATASET_VERSION, software_version
-from wording import refused
+from wording import check_refused
 
 PRESET = {"hope-1": "paper", "hope-1-small": "small"}
 EPISODES = {"nonce-1": 2200, "nonce-1-small": 110}
@@ -74,8 +74,7 @@ def test_this_version_makes_an_edition_or_says_so(name: str, tmp_path: Path) -> 
     if is_of_this_renderer(name):
         assert resolve(request).manifest.edition == {"name": name, "private": False}
     else:
-        with refused(ConfigError):
-            resolve(request)
+        check_refused(ConfigError, resolve, request)
 
 
 @pytest.mark.parametrize("name", PRESET)

@@ -19,7 +19,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.features.extractor import ExtractorOptions, ImageArray
 from clevrhope.features.frcnn import FrcnnFeatures, read_config, read_frcnn
 from clevrhope.features.frcnn_network import Frcnn, FrcnnConfig, anchor_boxes, moved, preprocess
-from wording import refused
+from wording import check_refused
 
 SMALL = FrcnnConfig(blocks=(1, 1, 1, 1), classes=5, hidden=8)
 CONFIG = Path(__file__).with_name("detector.yaml").read_bytes()
@@ -219,22 +219,18 @@ def test_the_config_decides_pooling_and_boxes(folder: Path, tmp_path: Path) -> N
     ]
     assert sides == [33, 32]
     path.write_text("model: {max_pool: yes please}")
-    with refused(ConfigError):
-        read_config(path, FrcnnConfig())
+    check_refused(ConfigError, read_config, path, FrcnnConfig())
 
 
 def test_what_is_missing_is_told(folder: Path, tmp_path: Path, cli: Cli, pristine: Path) -> None:
     for weights in (None, "random", tmp_path / "none"):
-        with refused(ConfigError):
-            FrcnnFeatures(options(weights), SMALL)
+        check_refused(ConfigError, FrcnnFeatures, options(weights), SMALL)
     refusal = cli("features", pristine, "--kind", "frcnn", "--weights", folder, code=2).err
     assert "weight body.layer1.1.conv1.weight" in refusal
     saved = torch.load(folder / "pytorch_model.bin", weights_only=True)
     torch.save(saved, tmp_path / "pytorch_model.bin")
-    with refused(ConfigError):
-        read_frcnn(tmp_path, SMALL)
+    check_refused(ConfigError, read_frcnn, tmp_path, SMALL)
     saved["roi_heads.box_predictor.bbox_pred.weight"] = torch.zeros(4, 2048)
     torch.save(saved, tmp_path / "pytorch_model.bin")
     (tmp_path / "config.yaml").write_bytes(CONFIG)
-    with refused(ConfigError):
-        read_frcnn(tmp_path, SMALL)
+    check_refused(ConfigError, read_frcnn, tmp_path, SMALL)

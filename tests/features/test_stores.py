@@ -28,7 +28,7 @@ from clevrhope.models.maps import MapsConfig
 from clevrhope.pipeline import build
 from clevrhope.programs import default_vocabulary
 from clevrhope.runtime.progress import Advance
-from wording import check_words, refused
+from wording import check_refused, check_words, refused
 
 HOP = "rubber_cylinder"
 
@@ -164,18 +164,13 @@ def test_images_that_changed_are_made_again(folder: Path) -> None:
 
 def test_a_store_is_of_one_dataset(folder: Path, tmp_path: Path) -> None:
     make_features(folder, kind="attributes")
-    with refused(ConfigError):
-        open_store(folder, kind="attributes", name="atributes")
+    check_refused(ConfigError, open_store, folder, kind="attributes", name="atributes")
     other = build_demo(tmp_path / "other", seed=6, images="h5").folder
-    with refused(ConfigError):
-        open_store(other, kind="attributes")
-    with refused(ConfigError):
-        open_store(other, kind="resnet101", reads_pixels=True)
+    check_refused(ConfigError, open_store, other, kind="attributes")
+    check_refused(ConfigError, open_store, other, kind="resnet101", reads_pixels=True)
     shutil.copytree(folder / "features", other / "features")
-    with refused(DatasetError):
-        open_store(other, kind="attributes")
-    with refused(DatasetError):
-        make_features(other, kind="attributes")
+    check_refused(DatasetError, open_store, other, kind="attributes")
+    check_refused(DatasetError, make_features, other, kind="attributes")
 
 
 def test_an_array_that_was_cut_off_is_told(folder: Path) -> None:
@@ -252,8 +247,7 @@ def test_a_dataset_without_images(tmp_path: Path) -> None:
     build(request(folder, render=False))
     assert make_features(folder, kind="attributes").n_made > 0
     for size in (None, "image"):
-        with refused(ConfigError):
-            make_features(folder, kind="pixels", size=size)
+        check_refused(ConfigError, make_features, folder, kind="pixels", size=size)
 
 
 @pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="the system cannot reserve space")

@@ -31,7 +31,7 @@ from clevrhope.look.meshes import problem_of_mesh
 from clevrhope.pipeline.scene_images import passes_file, render_scene_file
 from clevrhope.scenes import read_world, sample_scenes
 from waiting import HANG_S
-from wording import check_words, refused
+from wording import check_refused, check_words, refused
 
 pytestmark = pytest.mark.slow
 
@@ -176,14 +176,12 @@ def test_what_is_no_shape_is_said(shape: str, properties: Write) -> None:
 
 
 def test_what_is_no_material_is_said(properties: Write) -> None:
-    with refused(ConfigError):
-        read_look(properties=properties(materials={"lump": "Pyramid.blend"}))
+    check_refused(ConfigError, read_look, properties=properties(materials={"lump": "Pyramid.blend"}))
 
 
 def test_a_file_that_takes_too_long_is_given_up(properties: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blend_files, "READ_TIMEOUT_S", 1.0)
-    with refused(ConfigError):
-        read_look(properties=properties(shapes={"lump": "Slow.blend"}))
+    check_refused(ConfigError, read_look, properties=properties(shapes={"lump": "Slow.blend"}))
 
 
 def test_a_name_that_is_too_long_is_said(tmp_path: Path) -> None:
@@ -196,8 +194,7 @@ def test_a_name_that_is_too_long_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a\0b", "\ud800"])
 def test_what_is_no_files_name_is_said(name: str, tmp_path: Path) -> None:
-    with refused(ConfigError):
-        read_blends({"shapes": {"solid": f"{name}.blend"}}, tmp_path / "named.json")
+    check_refused(ConfigError, read_blends, {"shapes": {"solid": f"{name}.blend"}}, tmp_path / "named.json")
 
 
 def test_meshes_of_another_size_are_told() -> None:
@@ -213,8 +210,7 @@ def test_without_blender_no_other_renderer_is_named(
 ) -> None:
     monkeypatch.setattr("clevrhope.runtime.blender.blender_folder", lambda: None)
     (folder / "Unread.blend").write_bytes((folder / "Pyramid.blend").read_bytes())
-    with refused(RenderError):
-        read_world(properties=properties(shapes={"pyramid": "Unread.blend"}))
+    check_refused(RenderError, read_world, properties=properties(shapes={"pyramid": "Unread.blend"}))
 
 
 def test_a_mesh_is_kept_and_read_again_without_blender(
@@ -258,8 +254,7 @@ def test_a_dataset_is_built_and_audited(properties: Write, tmp_path: Path, cli: 
 
 def test_the_native_renderer_names_the_other_one(properties: Write) -> None:
     look = read_look(properties=properties(materials={"glow": "Glow.blend"}))
-    with refused(SceneError):
-        NativeRenderer(look=look)
+    check_refused(SceneError, NativeRenderer, look=look)
 
 
 def test_the_raster_of_meshes_with_hollows_is_what_blender_shows(properties: Write) -> None:

@@ -28,7 +28,7 @@ from clevrhope.images.blender.devices import (
 from clevrhope.images.renderers import rendering_as_json
 from clevrhope.images.settings import CPU, INTERFACES, BlenderSettings, DeviceChoice, parse_device
 from clevrhope.images.stage import stage_title
-from wording import check_words, refused
+from wording import check_refused, check_words
 
 # Blender's worker on made-up GPUs, which writes down what it was set to; Cycles itself then takes the CPU.
 BOUND_WORKER = """
@@ -67,8 +67,7 @@ def test_a_choice_is_a_kind_and_numbers() -> None:
     "text", ["", "gpu", "CUDA", "cuda:", "cuda:a", "cuda:-1", "cpu:0", "auto:1", "cuda:0,", "cuda:0,1,0"]
 )
 def test_what_is_no_choice_gets_a_sentence(text: str) -> None:
-    with refused(ConfigError):
-        BlenderSettings(device=text)
+    check_refused(ConfigError, BlenderSettings, device=text)
 
 
 def test_a_crash_over_one_kind_hides_no_other() -> None:
@@ -113,12 +112,9 @@ def test_what_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert names("auto") == ["optix:0", "optix:1"]
     assert names("cuda") == ["cuda:0", "cuda:1"]
     assert names("cuda:1,0") == ["cuda:1", "cuda:0"]
-    with refused(ConfigError):
-        names("cuda:0,2")
-    with refused(ConfigError):
-        names("metal")
-    with refused(ConfigError):
-        names("hip:0")
+    check_refused(ConfigError, names, "cuda:0,2")
+    check_refused(ConfigError, names, "metal")
+    check_refused(ConfigError, names, "hip:0")
     # Nobody is asked where it makes no difference.
     nobody = (sys.executable, "-c", "raise SystemExit(9)")
     assert choose_gpus(parse_device("cpu"), command=nobody) == ([], "")
@@ -165,8 +161,7 @@ def test_exactly_one_device_is_switched_on(identity: str) -> None:
 
 def test_a_gpu_without_a_denoiser_and_one_that_went_away() -> None:
     assert not use_device(FakePreferences(), "ONEAPI", "ONEAPI_Arc_0000:07:00")
-    with refused(RenderError):
-        use_device(FakePreferences(), "CUDA", "CUDA_Card_0000:99:00")
+    check_refused(RenderError, use_device, FakePreferences(), "CUDA", "CUDA_Card_0000:99:00")
 
 
 @pytest.mark.slow
@@ -238,5 +233,4 @@ def test_a_folder_is_bound_to_the_kind_of_device_that_it_was_made_on(tmp_path: P
     assert manifest is not None
     assert manifest.rendering is not None
     assert manifest.rendering["device"] == "cuda"
-    with refused(DatasetError):
-        made_on("cpu", tmp_path / "one")
+    check_refused(DatasetError, made_on, "cpu", tmp_path / "one")

@@ -13,7 +13,7 @@ from clevrhope.images.placement import place
 from clevrhope.images.settings import BlenderSettings
 from clevrhope.look.definition import read_look
 from clevrhope.runtime.assets import blender_assets
-from wording import refused
+from wording import check_refused, refused
 
 OBJECT = thing(shape="cube", color="red", rotation=90.0)
 
@@ -40,8 +40,7 @@ def test_a_fault_is_named_with_its_place(tmp_path: Path, edit: Callable[[dict[st
     content = json.loads((blender_assets() / "properties.json").read_text())
     edit(content)
     (tmp_path / "properties.json").write_text(json.dumps(content))
-    with refused(ClevrhopeError):
-        read_look(tmp_path / "properties.json")
+    check_refused(ClevrhopeError, read_look, tmp_path / "properties.json")
 
 
 def test_a_material_of_numbers_stays_where_the_look_is_changed(tmp_path: Path) -> None:
@@ -55,8 +54,7 @@ def test_a_material_of_numbers_stays_where_the_look_is_changed(tmp_path: Path) -
 def test_a_file_that_is_no_json_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "properties.json"
     path.write_text('{"sizes": {\n "large" 0.7}}')
-    with refused(VocabularyError):
-        read_look(properties=path)
+    check_refused(VocabularyError, read_look, properties=path)
 
 
 def test_a_scene_without_camera_gets_the_one_before_jitter() -> None:

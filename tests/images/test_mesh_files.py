@@ -27,7 +27,7 @@ from clevrhope.look import meshes
 from clevrhope.look.definition import read_look
 from clevrhope.look.meshes import Mesh, build_mesh
 from clevrhope.scenes import read_world, sample_scenes
-from wording import refused
+from wording import check_refused, refused
 
 Write = Callable[..., Path]
 
@@ -291,8 +291,7 @@ def test_a_mesh_has_so_many_triangles_at_most(
     assert meshes.MOST_TRIANGLES == 200_000
     monkeypatch.setattr("clevrhope.look.meshes.MOST_TRIANGLES", 100_000)
     (tmp_path / "many.obj").write_text(many())
-    with refused(ConfigError):
-        read_world(properties=properties(shapes={"lump": "many.obj"}))
+    check_refused(ConfigError, read_world, properties=properties(shapes={"lump": "many.obj"}))
 
 
 @pytest.mark.parametrize(
@@ -301,7 +300,5 @@ def test_a_mesh_has_so_many_triangles_at_most(
 )
 def test_numbers_that_are_no_material_are_said(material: dict[str, float], properties: Write) -> None:
     named = properties(materials={"odd": material})
-    with refused(ClevrhopeError):
-        read_world(properties=named)
-    with refused(ClevrhopeError):
-        read_look(properties=named)
+    check_refused(ClevrhopeError, read_world, properties=named)
+    check_refused(ClevrhopeError, read_look, properties=named)

@@ -21,7 +21,7 @@ from clevrhope.images.passes import from_bytes, to_bytes
 from clevrhope.images.png import encode_png, read_png
 from clevrhope.images.settings import NATIVE_REVISION
 from clevrhope.look.definition import Look, read_look
-from wording import refused
+from wording import check_refused
 
 
 def test_more_effort_comes_closer():
@@ -103,12 +103,10 @@ def test_what_has_no_formula_is_named():
     look = read_look()
     data = deepcopy(dict(look.look))
     data["shapes"]["pyramid"] = {"kind": "polyhedron", "shading": "flat", "vertices": [], "faces": []}
-    with refused(SceneError):
-        NativeRenderer(look=Look(data, look.properties))
+    check_refused(SceneError, NativeRenderer, look=Look(data, look.properties))
     data = json.loads(json.dumps(look.look))
     data["shapes"]["cube"]["edge_exponent"] = 2.0
-    with refused(SceneError):
-        NativeRenderer(look=Look(data, look.properties))
+    check_refused(SceneError, NativeRenderer, look=Look(data, look.properties))
 
 
 def test_png_files_hold_their_pixels_and_always_the_same_bytes(tmp_path):

@@ -42,18 +42,10 @@ def standard(request: pytest.FixtureRequest) -> list[Pair]:
     return list(pairs("standard", request.param))
 
 
-def test_one_scene_held_back_is_the_worst_case() -> None:
-    """Ten large metal objects, which mirror each other."""
-    objects = reference_scenes(HELD_BACK)[0]["objects"]
-    assert [(each["size"], each["material"]) for each in objects] == [("large", "metal")] * 10
-
-
 @pytest.mark.parametrize(
     ("quality", "folder", "mean_db", "least_db"),
     [
-        ("draft", None, 40.0, 36.4),
         ("standard", None, 45.4, 42.3),
-        ("high", None, 47.4, 45.1),
         ("draft", HELD_BACK, 39.6, 32.9),
         ("standard", HELD_BACK, 45.1, 40.2),
         ("high", HELD_BACK, 46.8, 42.0),

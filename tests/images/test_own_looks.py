@@ -22,7 +22,7 @@ from clevrhope.look.changes import read_changes
 from clevrhope.look.definition import Look, read_look
 from clevrhope.pipeline.scene_images import render_scene_file
 from clevrhope.scenes import read_world, sample_scenes
-from wording import check_words, refused
+from wording import check_refused, check_words, refused
 
 #: A look, four scenes, and their images by Cycles at 512 samples.
 OWN = REFERENCE_FOLDER.parent / "own_look"
@@ -177,8 +177,7 @@ BAD_LOOKS = [
 
 @pytest.mark.parametrize("text", BAD_LOOKS)
 def test_a_look_that_no_renderer_could_use_gets_a_sentence(text: str, tmp_path: Path) -> None:
-    with refused(ConfigError):
-        resolve_config(file=toml(tmp_path, text))
+    check_refused(ConfigError, resolve_config, file=toml(tmp_path, text))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from clevrhope.images.blender.passes import disjoint_groups, read_exr
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.passes import Passes, from_bytes, parse_passes, to_bytes
 from clevrhope.images.settings import BlenderSettings
-from wording import refused
+from wording import check_refused, refused
 
 HEIGHT, WIDTH = 160, 240
 NATIVE = NativeRenderer(width=WIDTH, height=HEIGHT)
@@ -173,8 +173,7 @@ def test_groups_hold_no_two_boxes_that_overlap() -> None:
 
 def test_names_of_passes() -> None:
     assert parse_passes(["normal", "mask", "mask"], "--passes") == ("mask", "normal")
-    with refused(ConfigError):
-        parse_passes(["dept"], "--passes")
+    check_refused(ConfigError, parse_passes, ["dept"], "--passes")
 
 
 @pytest.mark.slow

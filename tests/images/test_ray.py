@@ -32,7 +32,7 @@ from clevrhope.images.settings import BlenderSettings, NativeSettings
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline import build
 from clevrhope.version import software_version
-from wording import check_words, refused
+from wording import check_refused, check_words, refused
 
 pytestmark = pytest.mark.slow
 
@@ -87,8 +87,7 @@ def test_what_is_asked_of_a_cluster(
 def test_what_a_cluster_does_not_have(
     resources: dict[str, float], rendering: Any, workers: int | None
 ) -> None:
-    with refused(ConfigError):
-        places_in(resources, rendering, workers)
+    check_refused(ConfigError, places_in, resources, rendering, workers)
 
 
 def test_an_actor_says_what_its_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,17 +278,14 @@ def test_an_address_that_does_not_answer_is_one_sentence(
         listening.listen()
         address = f"127.0.0.1:{listening.getsockname()[1]}"
         threading.Thread(target=lambda: listening.accept()[0].close(), daemon=True).start()
-        with refused(RenderError):
-            connect(address)
-    with refused(ConfigError):
-        connect("head")
+        check_refused(RenderError, connect, address)
+    check_refused(ConfigError, connect, "head")
     assert not (tmp_path / "out").exists()
 
 
 def test_numbers_of_gpus_are_rays_to_share_out() -> None:
     pytest.importorskip("ray", reason="needs Ray: pip install 'clevrhope[ray]'")
-    with refused(ConfigError):
-        RayRenderer(BlenderSettings(device="cuda:0,1"), BLENDER)
+    check_refused(ConfigError, RayRenderer, BlenderSettings(device="cuda:0,1"), BLENDER)
 
 
 @pytest.mark.parametrize(("options", "code"), [("--engine ray", 1), ("--address auto", 2)])
@@ -308,8 +304,7 @@ def test_a_temporary_folder_whose_path_is_too_long_is_told(monkeypatch: pytest.M
     fake = SimpleNamespace(is_initialized=lambda: False, init=init)
     monkeypatch.setattr("clevrhope.images.ray.cluster.import_ray", lambda: fake)
     monkeypatch.setattr("clevrhope.images.ray.cluster._keep_off_standard_output", lambda: None)
-    with refused(RenderError):
-        connect(None)
+    check_refused(RenderError, connect, None)
 
 
 def test_local_processes_need_no_ray(tmp_path: Path) -> None:

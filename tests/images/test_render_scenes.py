@@ -29,7 +29,7 @@ from clevrhope.images.settings import BlenderSettings, NativeSettings
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline.scene_images import RenderedFile, render_scene_file
 from waiting import wait_until
-from wording import refused
+from wording import check_refused, refused
 
 TINY = NativeSettings(width=96, height=64, quality="draft")
 
@@ -201,8 +201,7 @@ def test_blender_refuses_such_scenes_too() -> None:
 @pytest.mark.parametrize("name", ["../up.png", "000000.png"])
 def test_a_name_that_leads_out_of_the_folder_or_is_taken_is_refused(name: str, tmp_path: Path) -> None:
     scenes = [{"objects": []}, {"objects": [], "image_filename": name}]
-    with refused(SceneError):
-        render(scene_file(tmp_path / "s.json", scenes), tmp_path / "out")
+    check_refused(SceneError, render, scene_file(tmp_path / "s.json", scenes), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -213,8 +212,7 @@ def test_the_native_renderer_takes_so_many_objects(tmp_path: Path) -> None:
         most["objects"].append(most["objects"][0])
         with refused(SceneError):
             list(renderer.render([(0, most)]))
-    with refused(SceneError):
-        render(scene_file(tmp_path / "s.json", [most]), tmp_path / "out")
+    check_refused(SceneError, render, scene_file(tmp_path / "s.json", [most]), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -237,8 +235,7 @@ def test_a_file_that_has_no_scenes_is_refused(content: str | None, tmp_path: Pat
     path = tmp_path / "s.json"
     if content is not None:
         path.write_text(content)
-    with refused(ClevrhopeError):
-        render(path, tmp_path / "out")
+    check_refused(ClevrhopeError, render, path, tmp_path / "out")
 
 
 def test_a_folder_keeps_to_one_kind_of_image_and_to_its_scenes(tmp_path: Path) -> None:
@@ -256,15 +253,12 @@ def test_a_folder_keeps_to_one_kind_of_image_and_to_its_scenes(tmp_path: Path) -
     second = scene_file(tmp_path / "b.json", [{**reference_scenes()[4], "image_filename": "other.png"}])
     assert render(second, tmp_path / "out").n_rendered == 1
     stray = scene_file(tmp_path / "c.json", [{**reference_scenes()[5], "image_filename": "other.png"}])
-    with refused(DatasetError):
-        render(stray, tmp_path / "out")
+    check_refused(DatasetError, render, stray, tmp_path / "out")
     (tmp_path / "out" / "000000.png").write_bytes(b"nobody's")
     scenes = [{k: v for k, v in reference_scenes()[5].items() if k != "image_filename"}]
-    with refused(DatasetError):
-        render(scene_file(tmp_path / "d.json", scenes), tmp_path / "out")
+    check_refused(DatasetError, render, scene_file(tmp_path / "d.json", scenes), tmp_path / "out")
     scene_file(tmp_path / "a.json", [dict(reference_scenes()[7])])
-    with refused(DatasetError):
-        render(first, tmp_path / "out")
+    check_refused(DatasetError, render, first, tmp_path / "out")
 
 
 def test_a_files_names_are_its_own_before_its_images_are_there(tmp_path: Path) -> None:
@@ -275,8 +269,7 @@ def test_a_files_names_are_its_own_before_its_images_are_there(tmp_path: Path) -
     # As a run leaves it that is killed before its first image.
     image.unlink()
     second = scene_file(tmp_path / "b.json", [{**reference_scenes()[1], "image_filename": "000000.png"}])
-    with refused(DatasetError):
-        render(second, tmp_path / "out")
+    check_refused(DatasetError, render, second, tmp_path / "out")
     assert not image.exists()
     assert render(first, tmp_path / "out").n_rendered == 1
     assert image.read_bytes() == whole
@@ -305,8 +298,7 @@ def test_an_account_that_is_none_is_told_with_its_key(account: Any, tmp_path: Pa
     out = tmp_path / "out"
     out.mkdir()
     (out / "render.json").write_text(json.dumps(account))
-    with refused(DatasetError):
-        render(scene_file(tmp_path / "a.json"), out)
+    check_refused(DatasetError, render, scene_file(tmp_path / "a.json"), out)
     assert [path.name for path in out.iterdir()] == ["render.json"]
 
 

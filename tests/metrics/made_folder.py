@@ -61,11 +61,7 @@ def make_folder(
     for hop, asked_by_split in hops.items():
         for split, asked in asked_by_split.items():
             _write_arrays(layout, hop, split, asked, vocab.answer_token_to_idx)
-            entry = {
-                "pool": POOLS[split],
-                "questions": len(asked),
-                "images": len({row[0] for row in asked}),
-            }
+            entry = {"pool": POOLS[split], "questions": len(asked), "images": len({row[0] for row in asked})}
             splits.setdefault(hop, {})[split] = entry
         if measured:
             _write_families(layout, hop, asked_by_split)

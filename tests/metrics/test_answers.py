@@ -16,7 +16,7 @@ from clevrhope.errors import DatasetError
 from clevrhope.metrics.answers import write_answers
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.scenes import read_world
-from wording import refused
+from wording import check_refused
 
 OWN = {"ash": [120, 125, 130], "wine": [125, 5, 10], "sea": [60, 222, 205], "corn": [250, 220, 40]}
 
@@ -56,8 +56,7 @@ def test_other_names_of_colors_mean_the_nearest_of_the_datasets_own(tmp_path: Pa
     assert found == ["ash", "sea", "sea", "corn", "wine", "corn", "<UNK>"]
     assert read(tmp_path, question, replies, answers, folder=folder) == ["<UNK>"] * 7
     other = shutil.copy(blender_assets() / "properties.json", tmp_path / "other.json")
-    with refused(DatasetError):
-        read(tmp_path, question, replies, answers, folder=folder, properties=other)
+    check_refused(DatasetError, read, tmp_path, question, replies, answers, folder=folder, properties=other)
 
 
 def test_it_says_how_many_replies_were_not_read_and_what_score_makes_of_them(

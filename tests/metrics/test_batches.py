@@ -28,7 +28,7 @@ from clevrhope.metrics.harness_files import write_batch, write_table
 from clevrhope.metrics.reply_files import custom_id
 from clevrhope.metrics.request_files import read_requests, write_requests
 from clevrhope.replies.instructions import INSTRUCTIONS
-from wording import refused
+from wording import check_refused, refused
 
 HOP = "rubber_cylinder"
 PAGE = Path(__file__).parents[2] / "docs" / "vlms.md"
@@ -185,14 +185,12 @@ def test_batches_are_split_at_both_limits(asked: Path, tmp_path: Path) -> None:
     write_batch(requests, model="m", max_tokens=9, max_lines=20)
     with refused(ConfigError):  # the second file of two would be sent as well
         write_batch(requests, model="m", max_tokens=9)
-    with refused(ConfigError):
-        write_batch(requests, model="m", max_tokens=9, max_bytes=100)
+    check_refused(ConfigError, write_batch, requests, model="m", max_tokens=9, max_bytes=100)
 
 
 @pytest.mark.parametrize("limit", [0, -3])
 def test_limit_is_a_number_of_questions(folder: Path, tmp_path: Path, limit: int) -> None:
-    with refused(ConfigError):
-        write_requests(folder, tmp_path / "r.jsonl", limit=limit, seed=1)
+    check_refused(ConfigError, write_requests, folder, tmp_path / "r.jsonl", limit=limit, seed=1)
 
 
 def test_ids_of_batches_are_short_plain_and_distinct(folder: Path, tmp_path: Path) -> None:
@@ -265,8 +263,7 @@ def test_an_image_that_cannot_be_read_is_named(folder: Path, tmp_path: Path, jpe
     first, second, *_ = rows = list(read_requests(requests))
     (tmp_path / "cut.png").write_bytes(Path(first["image"]).read_bytes()[:200])
     write_lines(requests, [first, {**second, "image": "cut.png"}, *rows[2:]])
-    with refused(DatasetError):
-        write_batch(requests, model="m", max_tokens=9, jpeg=jpeg)
+    check_refused(DatasetError, write_batch, requests, model="m", max_tokens=9, jpeg=jpeg)
     assert [*tmp_path.glob("*_batch_*")] == []
 
 
@@ -336,8 +333,7 @@ def test_other_forms_of_messages(tmp_path: Path, message: dict[str, Any], answer
 def test_failed_requests_are_missing_and_named(asked: Path, tmp_path: Path, kind: str) -> None:
     first, *others = read_requests(asked)
     rows = [*(result(row, "yes") for row in others), failure(first, kind)]
-    with refused(PredictionsError):
-        answered(asked, tmp_path, rows)
+    check_refused(PredictionsError, answered, asked, tmp_path, rows)
     assert len(answered(asked, tmp_path, rows, partial=True)) == len(others)
     again = write_lines(tmp_path / "again.jsonl", [result(first, "yes")])
     assert len(answered(asked, tmp_path, rows, again)) == len(others) + 1
@@ -374,10 +370,8 @@ def test_samples_are_runs_with_a_deviation(folder: Path, asked: Path, tmp_path: 
     assert condition.runs == ("1", "2", "3")
     with refused(PredictionsError):  # a line that was repeated by mistake
         answered(asked, tmp_path, [*plain[: len(rows)], plain[0]])
-    with refused(PredictionsError):
-        answered(asked, tmp_path, plain[:-1])
-    with refused(ConfigError):
-        answered(asked, tmp_path, plain, run="7")
+    check_refused(PredictionsError, answered, asked, tmp_path, plain[:-1])
+    check_refused(ConfigError, answered, asked, tmp_path, plain, run="7")
 
 
 def test_a_model_that_was_trained_on_a_split_is_not_marked_as_untrained(
@@ -410,8 +404,7 @@ def test_a_request_that_was_sent_twice_makes_no_second_run(asked: Path, tmp_path
 def test_a_file_or_result_that_is_given_twice_is_refused(asked: Path, tmp_path: Path, kind: str) -> None:
     results = [result(row, "yes") for row in read_requests(asked)]
     again = tmp_path / "results.jsonl" if kind == "file" else write_lines(tmp_path / "b.jsonl", results)
-    with refused(PredictionsError):
-        answered(asked, tmp_path, results, again, partial=True)
+    check_refused(PredictionsError, answered, asked, tmp_path, results, again, partial=True)
 
 
 def test_replies_that_were_cut_off_are_counted(asked: Path, tmp_path: Path, cli: Cli) -> None:
@@ -452,8 +445,7 @@ def test_replies_with_another_instruction_are_refused(
         short = list(read_requests(asked))[: len(rows)]
         asked = write_lines(tmp_path / "both.jsonl", [*short, *rows])
         write_lines(replies, [{"id": row["id"], "reply": "yes"} for row in (*short, *rows)])
-    with refused(PredictionsError):
-        write_answers(replies, asked, tmp_path / "mixed.jsonl", partial=True)
+    check_refused(PredictionsError, write_answers, replies, asked, tmp_path / "mixed.jsonl", partial=True)
 
 
 @pytest.mark.parametrize(("key", "values"), [("instruction", ("short-1", "think-1")), ("jpeg", (None, 95))])
@@ -469,8 +461,7 @@ def test_scores_name_the_condition_and_do_not_mix_two(
         paths.append((tmp_path / "out.jsonl").rename(tmp_path / f"{run}.jsonl"))
     notes = score(folder, paths[1], seed=1, partial=True).notes
     assert any(str(values[1]) in note for note in notes)
-    with refused(PredictionsError):
-        score(folder, paths, seed=1, partial=True)
+    check_refused(PredictionsError, score, folder, paths, seed=1, partial=True)
 
 
 def test_table_may_have_long_thoughts_and_broken_rows(asked: Path, tmp_path: Path) -> None:
@@ -479,8 +470,7 @@ def test_table_may_have_long_thoughts_and_broken_rows(asked: Path, tmp_path: Pat
     broken = f"{rows[1]['id']}"
     table = ["id\tprediction", f"{rows[0]['id']}\t{thought}", broken, *(f"{r['id']}\tyes" for r in rows[2:])]
     (tmp_path / "results").write_text("\n".join(table) + "\n")
-    with refused(PredictionsError):
-        write_answers(tmp_path / "results", asked, tmp_path / "out.jsonl")
+    check_refused(PredictionsError, write_answers, tmp_path / "results", asked, tmp_path / "out.jsonl")
     found = write_answers(tmp_path / "results", asked, tmp_path / "out.jsonl", partial=True)
     assert found.missing == [rows[1]["id"]]
     assert lines(tmp_path / "out.jsonl")[0]["answer"] == "yes"
@@ -506,8 +496,7 @@ def test_bad_results_get_a_sentence(asked: Path, tmp_path: Path, name: str) -> N
     first = next(read_requests(asked))
     content = BAD[name].replace("ID", first["id"]).replace('"a"', f'"{custom_id(first["id"])}"')
     (tmp_path / "results").write_text(content)
-    with refused(PredictionsError):
-        write_answers(tmp_path / "results", asked, tmp_path / "out.jsonl")
+    check_refused(PredictionsError, write_answers, tmp_path / "results", asked, tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl").exists()
 
 
@@ -533,8 +522,7 @@ def test_what_is_before_a_cut_is_used_only_if_it_is_asked_for(asked: Path, tmp_p
     else:
         text = "id\tprediction\n" + "".join(f'"{row["id"]}"\t"It is\nyes"\n' for row in rows)
     (tmp_path / "results").write_text(text[:-4])
-    with refused(PredictionsError):
-        write_answers(tmp_path / "results", asked, tmp_path / "out.jsonl")
+    check_refused(PredictionsError, write_answers, tmp_path / "results", asked, tmp_path / "out.jsonl")
     found = write_answers(tmp_path / "results", asked, tmp_path / "out.jsonl", partial=True)
     assert found.missing == [rows[-1]["id"]]
     assert len(found.failed) == 1
@@ -545,8 +533,7 @@ def test_score_refuses_answers_to_train(folder: Path, tmp_path: Path) -> None:
     write_requests(folder, tmp_path / "r.jsonl", splits=["train"], limit=3, seed=1)
     replies = [{"id": row["id"], "reply": row["right_answer"]} for row in read_requests(tmp_path / "r.jsonl")]
     answered(tmp_path / "r.jsonl", tmp_path, replies)
-    with refused(PredictionsError):
-        score(folder, tmp_path / "out.jsonl", seed=1, partial=True)
+    check_refused(PredictionsError, score, folder, tmp_path / "out.jsonl", seed=1, partial=True)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.metrics.answers import write_answers
 from clevrhope.metrics.request_files import asked_answers, write_requests
 from clevrhope.programs import default_vocabulary
-from wording import refused
+from wording import check_refused
 
 HOP = "rubber_cylinder"
 
@@ -61,8 +61,7 @@ def test_replies_in_words_become_predictions(folder: Path, tmp_path: Path) -> No
 
 
 def test_unknown_splits_are_refused(folder: Path, tmp_path: Path) -> None:
-    with refused(ConfigError):
-        write_requests(folder, tmp_path / "r", splits=["covr_tset"], seed=1)
+    check_refused(ConfigError, write_requests, folder, tmp_path / "r", splits=["covr_tset"], seed=1)
 
 
 @pytest.mark.parametrize("split", ["train", "covr_train"])

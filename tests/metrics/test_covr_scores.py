@@ -23,7 +23,7 @@ from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.metrics.text_tables import WHY_NO_SCORE
 from clevrhope.pipeline import Request, build
 from clevrhope.splits.covr.kinds import COVR_SPLITS
-from wording import check_words, refused
+from wording import check_refused, check_words
 
 HOP = "rubber_cylinder"
 TESTED = COVR_SPLITS[1:]
@@ -212,8 +212,7 @@ def test_missing_answers_are_an_error_or_left_out(folder: Path, tmp_path: Path) 
     file = answered(folder, tmp_path / "a.jsonl", lambda row: row % 2 == 0, splits=("covr_test",))
     lines = file.read_text().splitlines()
     file.write_text("\n".join(lines[:-5]) + "\n")
-    with refused(PredictionsError):
-        score_covr(folder, [file], **SEED)
+    check_refused(PredictionsError, score_covr, folder, [file], **SEED)
     (condition,) = score_covr(folder, [file], partial=True, **SEED).conditions
     assert tuple(condition.splits) == ("covr_test",)
     found = condition.splits["covr_test"]
@@ -223,28 +222,23 @@ def test_missing_answers_are_an_error_or_left_out(folder: Path, tmp_path: Path) 
 
 def test_what_is_wrong_is_said(folder: Path, tmp_path: Path) -> None:
     file = answered(folder, tmp_path / "a.jsonl", lambda row: True)
-    with refused(PredictionsError):
-        score(folder, file, seed=1)
+    check_refused(PredictionsError, score, folder, file, seed=1)
     for predicate in ("has-cout", "lexical-1"):
-        with refused(ConfigError):
-            score_covr(folder, [file], predicates=[predicate], **SEED)
+        check_refused(ConfigError, score_covr, folder, [file], predicates=[predicate], **SEED)
     for predicate in ("has-logic & ans-num", "has-count | !has-count"):
-        with refused(SplitError):
-            score_covr(folder, [file], predicates=["has-quant", predicate], **SEED)
+        check_refused(SplitError, score_covr, folder, [file], predicates=["has-quant", predicate], **SEED)
     role = answered(folder, tmp_path / "b.jsonl", lambda row: True, **held_out("both"))
     shots = answered(folder, tmp_path / "c.jsonl", lambda row: True, **held_out(shots=-1))
     place = {"hop": HOP, "split": "complex_iid", "question_index": 0, "answer": "yes"}
     single = write_lines(tmp_path / "single.jsonl", [place])
     for odd in (role, shots, single):
-        with refused(PredictionsError):
-            score_covr(folder, [odd], **SEED)
+        check_refused(PredictionsError, score_covr, folder, [odd], **SEED)
 
 
 def test_a_folder_without_such_questions(tmp_path: Path) -> None:
     config = replace(PRESETS["demo"], question_json=False)
     build(Request(out=tmp_path / "d", hops=("none",), config=config, seed=5, render=False))
-    with refused(DatasetError):
-        score_covr(tmp_path / "d", [tmp_path / "a.jsonl"], **SEED)
+    check_refused(DatasetError, score_covr, tmp_path / "d", [tmp_path / "a.jsonl"], **SEED)
 
 
 @pytest.mark.slow

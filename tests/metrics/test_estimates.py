@@ -5,13 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clevrhope.metrics.estimates import (
-    N_DRAWS,
-    Estimate,
-    mean_of_datasets,
-    mean_of_runs,
-    transfer,
-)
+from clevrhope.metrics.estimates import N_DRAWS, Estimate, mean_of_datasets, mean_of_runs, transfer
 
 
 def estimate(value: float, *, spread: float = 0.0, seed: int = 0) -> Estimate:

@@ -29,7 +29,7 @@ from clevrhope.pipeline.paraphrases import make_paraphrases
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.pipeline.visual.suite import make_visual_suite
 from clevrhope.replies.instructions import find_instruction
-from wording import refused
+from wording import check_refused
 
 pytest.importorskip("inspect_ai", reason="needs inspect-ai: pip install 'clevrhope[inspect]'")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: pip install 'clevrhope[export]'")
@@ -302,14 +302,10 @@ def test_a_part_is_drawn_with_a_seed(folder: Path) -> None:
     splits = [(each.metadata or {})["split"] for each in task.dataset]
     assert splits == ["complex_iid"] * 5 + ["complex_ood"] * 5
     for wrong in ({"limit": 5}, {"seed": 1}, {"limit": -3, "seed": 1}, {"limit": 0, "seed": 1}):
-        with refused(ClevrhopeError):
-            hope(str(folder), **wrong)
-    with refused(ClevrhopeError):
-        hope(str(folder), hop="rubber_cylinder", split="complex_odd")
-    with refused(ClevrhopeError):
-        suite(str(folder), "careds")
-    with refused(ClevrhopeError):
-        hope(str(folder), instruction="shrot")
+        check_refused(ClevrhopeError, hope, str(folder), **wrong)
+    check_refused(ClevrhopeError, hope, str(folder), hop="rubber_cylinder", split="complex_odd")
+    check_refused(ClevrhopeError, suite, str(folder), "careds")
+    check_refused(ClevrhopeError, hope, str(folder), instruction="shrot")
 
 
 # lmms-eval
@@ -352,8 +348,7 @@ def test_errors_are_clustered_and_gaps_have_none(folder: Path, tasks: Path) -> N
 
 
 def test_only_test_sets_are_tasks(folder: Path, tmp_path: Path) -> None:
-    with refused(ClevrhopeError):
-        export(folder, tmp_path / "out", format="lmms-eval", splits=["train"])
+    check_refused(ClevrhopeError, export, folder, tmp_path / "out", format="lmms-eval", splits=["train"])
     export(folder, tmp_path / "out", format="lmms-eval", images=False)
     assert {doc["split"] for doc in Task(tmp_path / "out", HOP).docs} == {*SPLITS}
     assert Task(tmp_path / "out", HOP).docs[0]["images"] == []

@@ -7,7 +7,7 @@ import pytest
 
 from clevrhope.errors import ConfigError
 from clevrhope.replies.instructions import INSTRUCTIONS, find_instruction
-from wording import refused
+from wording import check_refused
 
 
 def test_named_instructions_have_labels_of_their_own() -> None:
@@ -34,5 +34,4 @@ def test_file_that_is_no_instruction_is_named(tmp_path: Path, content: bytes | N
     path = tmp_path / "mine.txt"
     if content is not None:
         path.write_bytes(content)
-    with refused(ConfigError):
-        find_instruction(path)
+    check_refused(ConfigError, find_instruction, path)

@@ -1,7 +1,5 @@
 """Scores of pairs of questions against tables worked out by hand, and the identities between them."""
 
-from math import sqrt
-
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -16,7 +14,7 @@ from clevrhope.metrics.measures import GROUPS, PAIRS
 from clevrhope.metrics.pairs import Answers, AnswerSet, Relation, pair_flags, score_groups
 from clevrhope.metrics.results import Scored
 from clevrhope.metrics.suite_groups import value_flags
-from wording import refused
+from wording import check_refused
 
 Given = npt.NDArray[np.int32]
 
@@ -112,13 +110,7 @@ def test_an_empty_denominator_gives_none_and_not_zero() -> None:
     ],
 )
 def test_what_is_consistent_with_itself(
-    relation: Relation,
-    right: str,
-    value: str,
-    original: str,
-    partner: str,
-    consistent: bool,
-    strict: bool,
+    relation: Relation, right: str, value: str, original: str, partner: str, consistent: bool, strict: bool
 ) -> None:
     pairs = make_pairs(numbers([right]), relation, values=numbers([value]) if value else None)
     given_answers = sides(numbers([original]), numbers([partner]))
@@ -142,25 +134,6 @@ def test_missing_and_unread_answers_are_counted() -> None:
     assert scores["consistency"] == Measure(pytest.approx(100 / 3), 3)
     # A number beyond the vocabulary is no answer either.
     assert score_run(make_pairs([YES], Relation.SAME), ints([999]), ints([YES])).counts["n_unread"] == 1
-
-
-@pytest.mark.parametrize(("relation", "consistency"), [(Relation.SAME, 25), (Relation.FLIP, 75)])
-def test_four_answers_at_random(relation: Relation, consistency: float) -> None:
-    """The example of CARETS's README: two of the four answers are yes and no."""
-    n = 40_000
-
-    def near(percent: float) -> object:
-        """Within five standard errors."""
-        p = percent / 100
-        return pytest.approx(percent, abs=500 * sqrt(p * (1 - p) / n))
-
-    guesses = ints(np.random.default_rng(2).choice([NO, YES, NUMBERS["red"], NUMBERS["cube"]], (2, n)))
-    scores = score_run(make_pairs(coins(n, 1), relation), *guesses)
-    assert scores["accuracy"].value == near(25)
-    assert scores["consistency"].value == near(consistency)
-    assert scores["both_right"].value == near(6.25)
-    # Of the sixteen pairs of answers two are yes and no in the right relation.
-    assert scores["strict_consistency"].value == near(12.5)
 
 
 YES_NO_PAIRS = st.lists(
@@ -253,55 +226,8 @@ def test_the_mean_over_runs_leaves_out_runs_without_a_share() -> None:
     assert overall.mean.counts["n_pairs"] == 6
 
 
-def test_the_seed_decides_the_intervals_and_they_hold_the_estimate() -> None:
-    n = 600
-    pairs = make_pairs(coins(n, 1), Relation.SAME, pairs_per_image=4)
-    answers, types = sides(*random_runs(n, 2, seed=5)), {"type": ints(np.arange(n) % 3)}
-    first, again, other = (
-        score_pairs(pairs, answers, ANSWERS, types, seed=seed, bootstrap=200) for seed in (9, 9, 10)
-    )
-    assert repr(again) == repr(first)
-    assert other[""][0].mean["accuracy"].value == first[""][0].mean["accuracy"].value
-    assert other[""][0].mean["accuracy"].interval != first[""][0].mean["accuracy"].interval
-    groups = (first[""][0], *first["type"].values())
-    for scores in [each for group in groups for each in (*group.runs, group.mean)]:
-        for measure in scores.measures.values():
-            assert measure.interval.low < measure.value < measure.interval.high
-    assert first[""][0].mean.counts["n_pairs"] == sum(run.counts["n_pairs"] for run in first[""][0].runs)
-
-
-def test_groups_and_runs_share_the_draws() -> None:
-    """The same pairs as a part, or the same answers as another run, have the same interval."""
-    n = 200
-    pairs = make_pairs(coins(n, 1), Relation.SAME, pairs_per_image=2)
-    twice = np.repeat(sides(*random_runs(n, 1, seed=5)), 2, axis=0)
-    scored = score_pairs(pairs, twice, ANSWERS, {"all": ints(np.full(n, 4))}, seed=3, bootstrap=100)
-    (part,) = scored["all"].values()
-    assert part.runs == scored[""][0].runs
-    assert scored[""][0].runs[0] == scored[""][0].runs[1]
-    assert scored[""][0].mean["rad"].interval == scored[""][0].runs[0]["rad"].interval
-
-
-def test_the_interval_of_a_mean_is_that_of_means() -> None:
-    """Two runs that are right about the other's wrong pairs have mean accuracy 1/2 in every draw of images.
-
-    So the interval is that over the two runs: a t interval with one degree of freedom.
-    """
-    n = 100
-    pairs = make_pairs(np.full(n, YES), Relation.SAME)
-    first = coins(n, 1)
-    given_answers = ints([first, np.where(first == YES, NO, YES)])
-    both = sides(given_answers, given_answers)
-    overall = score_pairs(pairs, both, ANSWERS, seed=3, bootstrap=1_000)[""][0]
-    first_run, mean = overall.runs[0]["accuracy"], overall.mean["accuracy"]
-    assert first_run.interval.high - first_run.interval.low > 10
-    reach = 12.706 * abs(first_run.value - 50)
-    assert (mean.interval.low, mean.interval.high) == pytest.approx((50 - reach, 50 + reach), abs=4)
-
-
 def test_pairs_need_yes_and_no() -> None:
-    with refused(PredictionsError):
-        type(ANSWERS).from_numbers({"no": 4})
+    check_refused(PredictionsError, type(ANSWERS).from_numbers, {"no": 4})
 
 
 # Groups of questions

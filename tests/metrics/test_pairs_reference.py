@@ -2,8 +2,6 @@
 
 from collections import Counter
 
-import pytest
-
 from clevrhope.metrics.published import ReferenceRow, reference_results
 
 
@@ -21,35 +19,6 @@ def test_every_table_is_there_once() -> None:
     assert max(places.values()) == 1
     for row in rows:
         assert 0 <= row.value <= (1 if row.measure.startswith("R2") else 100)
-
-
-def consistencies() -> dict[tuple[int | None, str], tuple[float, float]]:
-    """(Table, model) -> CONS as printed, and as it follows from ACC and C-ACC of yes/no answers."""
-    found: dict[tuple[int | None, str], dict[str, float]] = {}
-    for row in of_table("carets", 10, 11, 12):
-        if not row.part and row.model != "Human":
-            found.setdefault((row.table, row.model), {})[row.measure] = row.value
-    return {key: (each["CONS"], 100 - 2 * (each["ACC"] - each["C-ACC"])) for key, each in found.items()}
-
-
-def test_printed_consistency_follows_from_printed_accuracy() -> None:
-    """Tables 10 to 12 have yes/no questions; in the four other rows some answers were neither."""
-    found = consistencies()
-    assert len(found) == 18
-    others = {key for key, (printed, derived) in found.items() if abs(printed - derived) > 0.1}
-    assert others == {(11, "MMBT"), (12, "LXMERT"), (12, "MMBT"), (12, "ViLBERT")}
-    assert all(found[key][0] < found[key][1] for key in others)
-
-
-def test_accuracy_is_the_mean_of_original_and_perturbed() -> None:
-    rows = {
-        (row.table, row.model, row.part, row.measure): row.value for row in of_table("carets", *range(8, 13))
-    }
-    models = {key[:2] for key in rows}
-    assert len(models) == 35
-    for key in models:
-        halves = [rows[*key, part, "ACC"] for part in ("original", "perturbed")]
-        assert rows[*key, "", "ACC"] == pytest.approx(sum(halves) / 2, abs=0.011)
 
 
 def test_printing_errors_keep_their_figures_and_have_notes() -> None:

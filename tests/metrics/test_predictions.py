@@ -15,7 +15,7 @@ from made_folder import Rows, make_folder, right_answers, write_lines
 
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics import predictions, score
-from wording import check_words, refused
+from wording import check_refused, check_words, refused
 
 HOP = "rubber_cylinder"
 QUESTIONS = {
@@ -111,8 +111,7 @@ def test_a_number_that_is_said_twice_is_refused(tmp_path: Path) -> None:
     twice = '{"hop": "h", "split": "s", "question_index": 10, "answer": "no", "question_index": 11}'
     path = tmp_path / "p.jsonl"
     path.write_text(f"{ODD_LINES[0]}\n{twice}\n")
-    with refused(PredictionsError):
-        list(predictions.read_predictions(path))
+    check_refused(PredictionsError, list, predictions.read_predictions(path))
 
 
 @pytest.mark.parametrize("index", ["007", "\u0664", "1_0", "+1", ""])
@@ -120,8 +119,7 @@ def test_what_is_no_number_in_json_is_none_in_a_line_like_others(tmp_path: Path,
     first = ODD_LINES[0]
     path = tmp_path / "p.jsonl"
     path.write_text(f"{first}\n{first.replace(': 3,', f': {index},')}\n")
-    with refused(PredictionsError):
-        list(predictions.read_predictions(path))
+    check_refused(PredictionsError, list, predictions.read_predictions(path))
 
 
 @pytest.mark.parametrize("block", [1, 4, 50_000])
@@ -318,8 +316,7 @@ def test_bytes_that_are_no_text(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"
     path.write_bytes(b"\xff\xfe\x00")
     for given in (path, tmp_path / "nowhere.jsonl", tmp_path):
-        with refused(PredictionsError):
-            score(folder, given, seed=1)
+        check_refused(PredictionsError, score, folder, given, seed=1)
 
 
 def test_parquet_that_is_none(
@@ -328,12 +325,10 @@ def test_parquet_that_is_none(
     path = parquet(tmp_path / "p.parquet", rows)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    with refused(PredictionsError):
-        score(folder, path, seed=1)
+    check_refused(PredictionsError, score, folder, path, seed=1)
 
     def fail(changed: Rows) -> None:
-        with refused(PredictionsError):
-            score(folder, parquet(path, changed), seed=1)
+        check_refused(PredictionsError, score, folder, parquet(path, changed), seed=1)
 
     without = [{key: value for key, value in row.items() if key != "split"} for row in rows]
     fail(without)
@@ -351,8 +346,7 @@ def test_parquet_without_pyarrow(
 ) -> None:
     path = parquet(tmp_path / "p.parquet", rows)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with refused(PredictionsError):
-        score(folder, path, seed=1)
+    check_refused(PredictionsError, score, folder, path, seed=1)
     assert score(folder, write_lines(tmp_path / "p.jsonl", rows), seed=1, by=()).n_predictions == 11
 
 

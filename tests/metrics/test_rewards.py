@@ -15,7 +15,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.programs import default_vocabulary
 from clevrhope.replies import ReplyReader
 from clevrhope.rewards import Score, Scorer, answer_reward, compute_score, compute_score_easyr1
-from wording import refused
+from wording import check_refused
 
 ROWS = [
     row
@@ -176,8 +176,7 @@ def test_trainers_get_what_they_expect() -> None:
 
 
 def test_an_answer_that_is_not_one_is_refused() -> None:
-    with refused(ConfigError):
-        answer_reward(["red"], [QUESTION], ["maroon"])
+    check_refused(ConfigError, answer_reward, ["red"], [QUESTION], ["maroon"])
 
 
 def test_a_world_of_ones_own_has_its_own_answers() -> None:
@@ -187,8 +186,7 @@ def test_a_world_of_ones_own_has_its_own_answers() -> None:
 
 
 def test_half_a_world_is_refused() -> None:
-    with refused(ConfigError):
-        Scorer(("yes", "no", "ash"))
+    check_refused(ConfigError, Scorer, ("yes", "no", "ash"))
 
 
 def test_offered_answers_may_be_an_array() -> None:

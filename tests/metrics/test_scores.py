@@ -1,7 +1,6 @@
 """Accuracies, gaps and breakdowns of small folders against numbers worked out by hand."""
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,10 @@ import pytest
 from building import Cli
 from made_folder import Rows, make_folder, right_answers, write_lines
 
-from clevrhope.__main__ import run_command
-from clevrhope.dataset.question_table import read_table
-from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics import Condition, Interval, Measure, Part, Results, Scores, score
 from clevrhope.metrics.score_tables import scores_lines
-from wording import check_words, refused
+from wording import check_refused, check_words
 
 HOP = "rubber_cylinder"
 
@@ -161,8 +157,7 @@ def test_the_split_for_tuning_is_scored_where_it_was_answered_and_not_missed_els
         (condition,) = score(folder, write_lines(tmp_path / "p.jsonl", more), seed=1, by=()).conditions
         assert list(condition.splits) == splits
         assert condition.missing == {}
-    with refused(PredictionsError):
-        score(folder, write_lines(tmp_path / "p.jsonl", rows[1:]), seed=1)
+    check_refused(PredictionsError, score, folder, write_lines(tmp_path / "p.jsonl", rows[1:]), seed=1)
 
 
 WILSON_10_OF_20 = 29.9
@@ -240,34 +235,6 @@ def test_families_have_numbers_without_measurements(tmp_path: Path) -> None:
     given = write_lines(tmp_path / "p.jsonl", right_answers(QUESTIONS))
     (condition,) = score(folder, given, seed=1, by=["family"]).conditions
     assert names(condition, "family") == [f"family {k}" for k in (0, 1, 2, 10, 11)]
-
-
-def test_an_oracle_on_a_built_folder(tmp_path: Path) -> None:
-    folder = tmp_path / "data"
-    hops = ["--hop", HOP, "--hop", "cyan_cylinder", "--hop", "none"]
-    assert run_command(["build", *hops, "--seed", "4", "--no-render", "--quiet", "--out", str(folder)]) == 0
-    names_of_answers = read_vocab(folder / "vocab.json").answers()
-    rows = [
-        {"hop": path.parent.name, "split": path.stem, "question_index": k, "answer": names_of_answers[number]}
-        for path in sorted(folder.glob("hops/*/*.h5"))
-        if path.stem != "train"
-        for k, number in enumerate(read_table(path).answers.tolist())
-    ]
-    scores = score(folder, write_lines(tmp_path / "right.jsonl", rows), seed=1)
-    assert [each.hop for each in scores.conditions] == ["cyan_cylinder", "none", HOP]
-    assert list(scores.condition("none").splits) == ["val", "test"]
-    assert scores.condition("none").gaps == {}
-    for condition in scores.conditions:
-        assert set(condition.accuracies.values()) == {100.0}
-        assert {gap.value for gap in gaps(condition).values()} <= {0.0}
-        for name in names(condition, "family"):
-            assert re.fullmatch(r"\w+ \d+", name)  # such as one_hop 3
-        for split in condition.splits.values():
-            for by in condition.breakdowns:
-                n_of_parts = [each.mean.counts["n_questions"] for each in split.by(by).values()]
-                assert sum(n_of_parts) == split.n
-    objects = {int(name) for name in names(scores.condition(HOP), "objects")}
-    assert objects <= {1, *range(3, 11)}
 
 
 def test_the_command_prints_tables_or_one_json_object(cli: Cli, scored: Score, tmp_path: Path) -> None:

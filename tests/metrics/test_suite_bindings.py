@@ -22,7 +22,7 @@ from clevrhope.metrics.baselines import baseline
 from clevrhope.metrics.pairs import Relation
 from clevrhope.metrics.predictions import write_predictions
 from clevrhope.metrics.suites import score_suite
-from wording import refused
+from wording import check_refused
 
 HOP, SPLIT = "rubber_cylinder", "complex_iid"
 
@@ -102,8 +102,7 @@ def test_bound_predictions_are_scored_until_the_suite_is_made_anew(
 def test_what_is_not_a_digest(folder: Path, tmp_path: Path, value: object) -> None:
     rows = [{**row, "suite_sha256": value} if "suite" in row else row for row in answers(folder)]
     given = write_lines(tmp_path / "given.jsonl", rows)
-    with refused(PredictionsError):
-        score_suite(folder, "mine", given, seed=1, bootstrap=0)
+    check_refused(PredictionsError, score_suite, folder, "mine", given, seed=1, bootstrap=0)
 
 
 def test_baselines_are_bound(folder: Path, tmp_path: Path) -> None:
@@ -111,8 +110,7 @@ def test_baselines_are_bound(folder: Path, tmp_path: Path) -> None:
     write_predictions(path, baseline(folder, "always_no", suite="mine"))
     score_suite(folder, "mine", path, seed=1, bootstrap=0)
     write_suite(folder, HOP, SPLIT, PAIRS[:2])
-    with refused(PredictionsError):
-        score_suite(folder, "mine", path, seed=1, bootstrap=0)
+    check_refused(PredictionsError, score_suite, folder, "mine", path, seed=1, bootstrap=0)
 
 
 def test_predictions_about_another_suite(folder: Path, tmp_path: Path) -> None:
@@ -120,8 +118,7 @@ def test_predictions_about_another_suite(folder: Path, tmp_path: Path) -> None:
     rows = answers(folder)
     for some in ([row for row in rows if "suite" in row], rows):
         given = write_lines(tmp_path / "given.jsonl", some)
-        with refused(PredictionsError):
-            score_suite(folder, "mime", given, seed=1)
+        check_refused(PredictionsError, score_suite, folder, "mime", given, seed=1)
 
 
 @pytest.mark.parametrize("name", ["complex_iid.h5", "vocab.json", ""])
@@ -147,8 +144,7 @@ def test_a_file_of_the_suite_that_is_gone(
             f"{place / (name or 'complex_iid.h5')}: no such file, though manifest.json lists it; restore it, "
             f"or make the suite again: clevrhope suite mine {folder} --hop {HOP}"
         )
-    with refused(DatasetError):
-        score_suite(folder, "mine", given, seed=1)
+    check_refused(DatasetError, score_suite, folder, "mine", given, seed=1)
     # What is about the test sets alone does not need it.
     told = cli("score", folder, given, "--seed", "1", "--by", "answer", "--json").out
     assert json.loads(told)["n_of_suites"] == 3

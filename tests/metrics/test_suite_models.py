@@ -30,22 +30,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.mark.parametrize(("suite", "hop"), [("carets", HOP), ("rad", HOP), ("rad", "none")])
-def test_an_oracle_on_a_built_folder(built: Path, tmp_path: Path, suite: str, hop: str) -> None:
-    given = write_lines(tmp_path / "p.jsonl", suite_answers(built, hop, suite, lambda _, right: right))
-    scores = score_suite(built, suite, given, seed=1, bootstrap=0)
-    for split in scores.condition(hop).splits.values():
-        assert set(percents(split.mean).values()) == {100.0}
-        for test, scored in split.by("test").items():
-            n_in_cells = sum(n for _, n in n_pairs(split.cells(test)))
-            assert n_in_cells == (scored.mean.counts["n_pairs"] if hop != "none" else 0)
-        for by in ("test", "type", "tier", "asks"):
-            assert sum(n for _, n in n_pairs(split.by(by))) == split.n
-        expected = {"rephrase", "synonyms"} if suite == "carets" else set()
-        assert expected <= set(split.traits["same_programs"])
-        assert "order" not in split.traits["same_programs"]
-
-
 def test_a_model_that_sees_rubber_cylinders_as_metal(built: Path, tmp_path: Path) -> None:
     """It executes the true programs on what it sees, so it always agrees with itself.
 

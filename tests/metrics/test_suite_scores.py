@@ -17,8 +17,7 @@ from clevrhope.metrics.pairs import AnswerSet, Relation
 from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.metrics.suite_groups import ASKS, asked_for
 from clevrhope.metrics.suites import score_suite
-from clevrhope.report import report
-from wording import check_words, refused
+from wording import check_refused, check_words, refused
 
 HOP = "rubber_cylinder"
 
@@ -166,17 +165,6 @@ def test_shares_of_a_model_that_errs(scored: Score) -> None:
     assert by_test["antonym"].mean["both_right"].value == 0.0
 
 
-def test_a_report_has_the_scores_of_two_runs(tmp_path: Path) -> None:
-    """The first run is right everywhere, the second errs as the model above."""
-    folder = make_folder(tmp_path / "data", {HOP: {"complex_iid": QUESTIONS[HOP]["complex_iid"]}})
-    write_suite(folder, HOP, "complex_iid", IID_PAIRS, types={"is_there": "color"})
-    rows = changed(all_right(run=2), None, "complex_iid", 0, answer="no")
-    rows = all_right(run=1) + changed(rows, "mine", "complex_iid", 5, answer="yes")
-    given = write_lines(tmp_path / "p.jsonl", [row for row in rows if row["split"] == "complex_iid"])
-    made = report([f"ours={given}"], tmp_path / "report", dataset=folder)
-    check_words(made.markdown.read_text().split("## Paired tests: mine")[1].split("\n## ")[0])
-
-
 def test_means_over_runs_and_train_sizes(scored: Score) -> None:
     """An answer to an original is that of the same run and train size."""
     rows = all_right(run=1, train_size="25k")
@@ -250,8 +238,7 @@ def test_rows_of_suites_are_nothing_to_the_scores_of_splits(folder: Path, tmp_pa
     assert scores.n_of_suites == 8
     assert scores.conditions == score(folder, alone, seed=1, by=(), hops=[HOP]).conditions
     only = write_lines(tmp_path / "only.jsonl", made_answers())
-    with refused(PredictionsError):
-        score(folder, only, seed=1)
+    check_refused(PredictionsError, score, folder, only, seed=1)
 
 
 def test_a_note_is_shown_once(scored: Score) -> None:
@@ -273,19 +260,15 @@ def test_other_suites_and_other_hops_are_left_aside(scored: Score) -> None:
 
 def test_a_suite_is_a_name(scored: Score) -> None:
     for suite in (7, []):
-        with refused(PredictionsError):
-            scored([{**made_answers()[0], "suite": suite}])
+        check_refused(PredictionsError, scored, [{**made_answers()[0], "suite": suite}])
 
 
 def test_a_folder_without_the_suite(folder: Path, tmp_path: Path, scored: Score) -> None:
     given = write_lines(tmp_path / "p.jsonl", all_right())
     for suite in ("rad", "mime", "../x"):
-        with refused(ConfigError):
-            score_suite(folder, suite, given, seed=1)
-    with refused(ConfigError):
-        scored(all_right(), hops=["none"])
-    with refused(PredictionsError):
-        scored(right_answers({HOP: QUESTIONS[HOP]}))
+        check_refused(ConfigError, score_suite, folder, suite, given, seed=1)
+    check_refused(ConfigError, scored, all_right(), hops=["none"])
+    check_refused(PredictionsError, scored, right_answers({HOP: QUESTIONS[HOP]}))
 
 
 def test_pairs_of_other_questions_than_the_split_has(folder: Path, scored: Score) -> None:
@@ -294,8 +277,7 @@ def test_pairs_of_other_questions_than_the_split_has(folder: Path, scored: Score
     layouts = [Layout(each) for each in (folder, other)]
     paths = [each.questions_h5(HOP, "complex_ood") for each in layouts]
     paths[0].write_bytes(paths[1].read_bytes())
-    with refused(DatasetError):
-        scored(made_answers())
+    check_refused(DatasetError, scored, made_answers())
 
 
 def test_a_choice_has_as_many_values_as_its_program_offers(folder: Path) -> None:

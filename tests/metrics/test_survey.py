@@ -17,7 +17,7 @@ from clevrhope.metrics.answers import write_answers
 from clevrhope.metrics.survey import write_survey
 from clevrhope.replies.instructions import find_instruction
 from waiting import HANG_S
-from wording import refused
+from wording import check_refused
 
 HOP = "rubber_cylinder"
 N = 10
@@ -92,8 +92,7 @@ def test_nothing_in_a_question_is_run(survey: Path, tmp_path: Path) -> None:
 def test_requests_for_a_program_make_no_page(survey: Path, tmp_path: Path) -> None:
     ask = ["ask", survey / "data", "--split", "complex_ood", "--limit", 2, "--seed", 1, "--quiet"]
     run(*ask, "--out", tmp_path / "r.jsonl")
-    with refused(ConfigError):
-        write_survey(tmp_path / "r.jsonl", tmp_path / "p.html", title="")
+    check_refused(ConfigError, write_survey, tmp_path / "r.jsonl", tmp_path / "p.html", title="")
 
 
 def test_instructions_of_ones_own(survey: Path, tmp_path: Path) -> None:
@@ -112,8 +111,7 @@ def test_instructions_of_ones_own(survey: Path, tmp_path: Path) -> None:
 def test_an_image_that_is_missing_is_named(survey: Path, tmp_path: Path) -> None:
     (row, *_) = lines(survey / "page.jsonl")
     (tmp_path / "r.jsonl").write_text(json.dumps({**row, "image": "gone.png"}) + "\n")
-    with refused(DatasetError):
-        write_survey(tmp_path / "r.jsonl", tmp_path / "p.html", title="")
+    check_refused(DatasetError, write_survey, tmp_path / "r.jsonl", tmp_path / "p.html", title="")
 
 
 def accuracy(survey: Path, predictions: Path) -> float:
@@ -159,12 +157,10 @@ def test_the_majority_of_three_people_counts(survey: Path, tmp_path: Path) -> No
 def test_answers_to_another_sample_or_twice_are_refused(survey: Path, tmp_path: Path) -> None:
     requests, out = survey / "page.jsonl", tmp_path / "people.jsonl"
     other = saved(tmp_path / "a.jsonl", {"rubber_cylinder/complex_ood/11@1": "yes"}, "Ada")
-    with refused(PredictionsError):
-        write_answers([other], requests, out, model="people")
+    check_refused(PredictionsError, write_answers, [other], requests, out, model="people")
     true = truths(survey)
     twice = [saved(tmp_path / name, true, "Ada") for name in ("b.jsonl", "c.jsonl")]
-    with refused(PredictionsError):
-        write_answers(twice, requests, out, model="people")
+    check_refused(PredictionsError, write_answers, twice, requests, out, model="people")
 
 
 @pytest.fixture(scope="module")

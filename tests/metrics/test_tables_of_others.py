@@ -12,7 +12,7 @@ import pytest
 
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.predictions import read_origin, read_predictions
-from wording import refused
+from wording import check_refused
 
 ROWS: list[dict[str, Any]] = [
     {"hop": "none", "split": "test", "question_index": k, "answer": answer, "model": "ours"}
@@ -55,8 +55,7 @@ def test_what_editors_add_changes_nothing(tmp_path: Path, encoded: Callable[[str
 def test_another_encoding_is_told(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "p.jsonl"
     path.write_text(lines(ROWS).replace("yes", "s\xed"), encoding)
-    with refused(PredictionsError):
-        read(path)
+    check_refused(PredictionsError, read, path)
 
 
 @pytest.mark.parametrize("number", [float, str, lambda k: f"{k}.0", lambda k: f" {k} "])
@@ -95,5 +94,4 @@ def test_columns_of_tables_may_have_any_type(tmp_path: Path, number: Callable[[i
 def test_what_is_uncertain_is_told(tmp_path: Path, text: str) -> None:
     path = tmp_path / "p.jsonl"
     path.write_text(text)
-    with refused(PredictionsError):
-        read(path)
+    check_refused(PredictionsError, read, path)

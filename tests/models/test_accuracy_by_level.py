@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from clevrhope import _core
 from clevrhope.errors import ProgramError
-from wording import refused
+from wording import check_refused
 
 torch = pytest.importorskip("torch")
 
@@ -163,5 +163,4 @@ def test_arities_are_read_off_names() -> None:
     assert _core.program_arities(names).tolist() == [-1, -1, -1, -1, 0, 1, 2, 1]
     names = ["offer_shape[cube]", "verify_color[red]", "count_is[3]", "not", "and", "verify_relation[left]"]
     assert _core.program_arities(names).tolist() == [1, 1, 1, 1, 2, 2]
-    with refused(ProgramError):
-        _core.program_arities([*names[:4], "uniqe"])
+    check_refused(ProgramError, _core.program_arities, [*names[:4], "uniqe"])

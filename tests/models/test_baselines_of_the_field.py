@@ -14,7 +14,7 @@ from torch import nn
 
 from clevrhope.errors import ConfigError
 from clevrhope.models.names import find_model
-from wording import refused
+from wording import check_refused
 
 SMALL = {"hidden": 24, "heads": 3, "intermediate": 48, "layers": 1, "dropout": 0.0}
 N_WORDS, N_ANSWERS = 95, 32
@@ -84,12 +84,10 @@ def test_visualbert_begins_with_published_weights(tmp_path: Path) -> None:
 def test_a_file_without_a_weight_or_no_file_gets_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     model = built("visualbert", {**SMALL, "weights": str(path)})
-    with refused(ConfigError):
-        model.check_begin()
+    check_refused(ConfigError, model.check_begin)
     save_file({"visual_bert.embeddings.word_embeddings.weight": torch.zeros(30_522, 24)}, path)
     model.check_begin()
-    with refused(ConfigError):
-        model.begin()
+    check_refused(ConfigError, model.begin)
 
 
 def test_visualbert_reads_neither_padding_nor_places_of_boxes() -> None:

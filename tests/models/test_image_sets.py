@@ -18,7 +18,7 @@ from clevrhope.models.base import ImageSetModel
 from clevrhope.models.batch import ABSENT, Batch
 from clevrhope.models.lxmert.model import N_PUBLISHED, LxmertPretrained
 from clevrhope.models.names import MODELS, SET_MODELS, build_model
-from wording import refused
+from wording import check_refused
 
 TRANSFORMER = {"features": "attributes", "hidden": 32, "heads": 4, "layers": 2}
 VISUALBERT = {"hidden": 24, "heads": 3, "intermediate": 48, "layers": 1}
@@ -85,8 +85,7 @@ def test_a_set_of_one_is_a_single_image(name: str, config: dict[str, Any], kind:
     torch.testing.assert_close(scores(model, with_images(batch, one)), expected)
     padded = torch.cat([one, torch.full((len(batch), 4), ABSENT)], dim=1)
     torch.testing.assert_close(scores(model, with_images(batch, padded)), expected)
-    with refused(ConfigError):
-        single.predict(with_images(batch, one))
+    check_refused(ConfigError, single.predict, with_images(batch, one))
 
 
 @pytest.mark.parametrize(("name", "config", "kind"), KINDS)
@@ -203,14 +202,12 @@ class WritesPrograms(nn.Module):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*MODELS} - {*SET_MODELS}))
 def test_other_models_refuse_sets_of_images(name: str) -> None:
-    with refused(ConfigError):
-        made(name, {"features": "pixels"})
+    check_refused(ConfigError, made, name, {"features": "pixels"})
 
 
 def test_a_program_runs_on_one_scene() -> None:
     build_model("test_image_sets:WritesPrograms", {}, clevr_vocab())
-    with refused(ConfigError):
-        build_model("test_image_sets:WritesPrograms", {}, clevr_vocab(), sets=True)
+    check_refused(ConfigError, build_model, "test_image_sets:WritesPrograms", {}, clevr_vocab(), sets=True)
 
 
 def test_the_floor_reads_no_image() -> None:

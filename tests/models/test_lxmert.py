@@ -19,7 +19,7 @@ from clevrhope.models.lxmert.model import ANSWERS, N_PUBLISHED, LxmertPretrained
 from clevrhope.models.lxmert.word_pieces import WordPieces, known_pieces
 from clevrhope.programs import default_vocabulary
 from clevrhope.questions import read_phrasings
-from wording import refused
+from wording import check_refused, refused
 
 TINY = {**LXMERT, "language_layers": 2, "cross_layers": 2}
 
@@ -154,8 +154,7 @@ def test_pieces_are_the_public_numbers() -> None:
 def test_a_word_without_pieces_gets_one_sentence() -> None:
     vocab = clevr_vocab()
     other = make_vocab(["mauve"], vocab.programs(), vocab.answers())
-    with refused(ConfigError):
-        LxmertScratch.build(TINY, other)
+    check_refused(ConfigError, LxmertScratch.build, TINY, other)
 
 
 def published(tmp_path: Path, **changes: object) -> Path:

@@ -8,7 +8,7 @@ import pytest
 from clevrhope.errors import ConfigError
 from clevrhope.models.base import MOST
 from clevrhope.runtime.settings import check_at_least, read_settings
-from wording import refused
+from wording import check_refused
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,9 @@ def test_texts_of_a_command_line_are_read() -> None:
     ],
 )
 def test_a_wrong_one_gets_one_sentence(given: dict[str, object]) -> None:
-    with refused(ConfigError):
-        read(given)
+    check_refused(ConfigError, read, given)
 
 
 def test_values_below_the_least_are_named() -> None:
     check_at_least(1, width=1, height=2)
-    with refused(ConfigError):
-        check_at_least(1, width=1, height=0)
+    check_refused(ConfigError, check_at_least, 1, width=1, height=0)

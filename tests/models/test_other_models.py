@@ -18,7 +18,7 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.names import MODELS, find_model
 from clevrhope.models.protocol import Model
 from clevrhope.models.vector_nmn import SteeredModule
-from wording import refused
+from wording import check_refused
 
 COMMON = {**PIXELS, "halvings": 3}
 NMN = {**COMMON, "classifier_channels": 8, "classifier_hidden": 16}
@@ -167,8 +167,7 @@ def test_models_on_resnet101_begin_with_the_published_layers() -> None:
 def test_film_learns_from_several_questions_at_once() -> None:
     model = tiny("film")
     alone = part_of(batch_for(model, 2, 3), slice(1))
-    with refused(ConfigError):
-        model.loss(alone)
+    check_refused(ConfigError, model.loss, alone)
     model.eval()
     assert model.predict(alone).shape == (1, len(clevr_vocab().answers()))
 
@@ -179,8 +178,7 @@ def test_maps_of_another_size_get_one_sentence(name: str) -> None:
     batch = batch_for(model, 2, 2)
     model.loss(batch)
     maps = batch.features["maps"][:, :, :12]
-    with refused(ConfigError):
-        model.loss(replace(batch, features={"maps": maps}))
+    check_refused(ConfigError, model.loss, replace(batch, features={"maps": maps}))
 
 
 def test_every_model_but_the_pretrained_one_is_tried_here() -> None:
@@ -201,8 +199,7 @@ def test_every_model_but_the_pretrained_one_is_tried_here() -> None:
     ],
 )
 def test_a_wrong_setting_gets_one_sentence(name: str, config: dict[str, object]) -> None:
-    with refused(ConfigError):
-        find_model(name).build(config, clevr_vocab())
+    check_refused(ConfigError, find_model(name).build, config, clevr_vocab())
 
 
 LOADING = """

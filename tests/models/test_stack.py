@@ -18,7 +18,7 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.lstm import Gru, Lstm, encode
 from clevrhope.models.names import find_model
 from clevrhope.models.stack import embed, run_gru, run_layers, show_model, stack_models
-from wording import refused
+from wording import check_refused
 
 COMMON = {**PIXELS, "stem_channels": 4, "shift": 2, "classifier_channels": 6, "classifier_hidden": 10}
 SETTINGS = {
@@ -84,8 +84,7 @@ def test_a_model_that_is_shown_is_a_view_of_the_stack() -> None:
 def test_a_program_that_is_no_tree_is_refused() -> None:
     batch = small_batch(2, 2)
     batch.programs[0, 1:] = batch.programs[0, 0]
-    with refused(ConfigError):
-        models_of("tensor_nmn", 1)[0].stack_plan(batch)
+    check_refused(ConfigError, models_of("tensor_nmn", 1)[0].stack_plan, batch)
 
 
 def test_a_layer_without_a_form_for_stacked_weights_is_refused() -> None:

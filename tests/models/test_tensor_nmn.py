@@ -296,12 +296,6 @@ def test_64_questions_are_learned_by_heart_on_true_and_on_predicted_programs() -
     torch.testing.assert_close(model.predict(batch), model.predict_true_programs(batch))
 
 
-@pytest.mark.parametrize("kind", ["attention_one_layer", "plain"])
-@pytest.mark.slow
-def test_the_other_generators_learn_64_programs_by_heart(kind: str) -> None:
-    assert learn_programs(small(generator=kind), short_questions())
-
-
 def learn_programs(model: TensorNmn, batch: Batch) -> bool:
     optimiser = torch.optim.Adam(model.generator.parameters(), lr=1e-2)
     for update in range(400):

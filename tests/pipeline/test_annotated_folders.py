@@ -22,7 +22,7 @@ from clevrhope.images.passes import annotator_of
 from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import Request, Summary, build
 from clevrhope.runtime.atomic import record
-from wording import refused
+from wording import check_refused
 
 #: A quarter of an image's sides: objects of some hundred pixels, in milliseconds.
 TINY = NativeSettings(width=120, height=80, quality="draft")
@@ -147,12 +147,9 @@ def test_masks_come_in_batches(whole: Path) -> None:
 
 def test_what_cannot_be_loaded_or_made_is_said(whole: Path, bare: Path, tmp_path: Path) -> None:
     for folder, kind in ((bare, "mask"), (whole, "masks")):
-        with refused(ConfigError):
-            clevrhope.load(folder, "rubber_cylinder", "train", passes=(kind,))
-    with refused(ConfigError):
-        make(tmp_path / "x", clevr=tmp_path)
-    with refused(ConfigError):
-        annotator_of(_ImagesAlone())
+        check_refused(ConfigError, clevrhope.load, folder, "rubber_cylinder", "train", passes=(kind,))
+    check_refused(ConfigError, make, tmp_path / "x", clevr=tmp_path)
+    check_refused(ConfigError, annotator_of, _ImagesAlone())
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, TemplateError
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
-from wording import check_words, refused
+from wording import check_refused, check_words
 
 HOP = "rubber_cylinder"
 SIZES = {"train": 1205, "complex_iid": 90}
@@ -213,15 +213,13 @@ def test_a_suite_with_too_few_partners_is_refused(made: Path, tmp_path: Path) ->
     own = own_suite(tmp_path, RARE)
     out = shutil.copytree(made, tmp_path / "out")
     before = tree(out)
-    with refused(TemplateError):
-        make_suite(out, "mine", suite_files=own, train=True)
+    check_refused(TemplateError, make_suite, out, "mine", suite_files=own, train=True)
     assert {name: each for name, each in tree(out).items() if not name.startswith(".")} == before
 
 
 def test_a_folder_without_train_sets(tmp_path: Path) -> None:
     build(request(tmp_path / "out", hops=(HOP,), splits=("complex_iid",), render=False, sizes=SIZES))
-    with refused(ConfigError):
-        make_suite(tmp_path / "out", "carets", train=True)
+    check_refused(ConfigError, make_suite, tmp_path / "out", "carets", train=True)
 
 
 @pytest.mark.parametrize("option", ["--per-cell 3", "--from search"])
@@ -243,7 +241,6 @@ def test_a_vocabulary_that_other_files_need_is_not_replaced(made: Path, tmp_path
     own = own_suite(tmp_path, entry, other)
     make_suite(out, "mine", suite_files=own)
     own_suite(tmp_path, {**entry, "text": ["Is it untrue that there are <Z> <C> <M> <S>s?"]}, other)
-    with refused(ConfigError):
-        make_suite(out, "mine", suite_files=own, train=True)
+    check_refused(ConfigError, make_suite, out, "mine", suite_files=own, train=True)
     make_suite(out, "mine", suite_files=own)
     make_suite(out, "mine", suite_files=own, train=True)

@@ -173,12 +173,7 @@ def unmarked(rows: Rows) -> None:
 
 @pytest.mark.parametrize(
     ("spoil", "found"),
-    [
-        (respelt, {"words"}),
-        (moved, {"words"}),
-        (exchanged, {"truth", "pair"}),
-        (unmarked, {"pair"}),
-    ],
+    [(respelt, {"words"}), (moved, {"words"}), (exchanged, {"truth", "pair"}), (unmarked, {"pair"})],
 )
 def test_the_audit_finds_faults(
     made: Path, tmp_path: Path, spoil: Callable[[Rows], None], found: set[str]

@@ -22,7 +22,7 @@ from clevrhope.pipeline import Shard, build, build_part, merge, run
 from clevrhope.pipeline.forecast import make_plan, plan_json
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.runtime.lock import FolderInUseError
-from wording import check_words, refused
+from wording import check_refused, check_words
 
 SHARE = 0.3
 
@@ -119,8 +119,7 @@ def test_the_folder_may_be_moved_and_written_otherwise_but_not_be_another(
     assert tree(out) == whole
 
     def import_refused(**changes: Any) -> None:
-        with refused(ClevrhopeError):
-            make(out, **{**asked(clevr), **changes})
+        check_refused(ClevrhopeError, make, out, **{**asked(clevr), **changes})
         assert tree(out) == whole
 
     import_refused(clevr=None)
@@ -130,14 +129,12 @@ def test_the_folder_may_be_moved_and_written_otherwise_but_not_be_another(
     moved.change(lambda rows: rows.pop())
     import_refused(clevr=moved.root)
     make(tmp_path / "plain", render=False)
-    with refused(DatasetError):
-        make(tmp_path / "plain", **asked(clevr))
+    check_refused(DatasetError, make, tmp_path / "plain", **asked(clevr))
     part = [tmp_path / "part1", tmp_path / "part2"]
     for number, each in enumerate(part, 1):
         other = clevr.root if number == 1 else moved.root
         build_part(request(each, **{**asked(clevr), "clevr": other}), Shard(number, 2))
-    with refused(DatasetError):
-        merge(part, request(tmp_path / "joined", **asked(clevr)))
+    check_refused(DatasetError, merge, part, request(tmp_path / "joined", **asked(clevr)))
 
 
 def test_a_folder_keeps_its_share_where_none_is_asked_for(
@@ -157,8 +154,7 @@ def test_a_palette_beside_clevrs_scenes_is_sent_to_another_folder_at_once(
     make(out, **asked(clevr))
     whole = tree(out)
     for given in (None, clevr.root):
-        with refused(ConfigError):
-            make(out, **{**asked(clevr, hops=("cyan_cylinder-d8",)), "clevr": given})
+        check_refused(ConfigError, make, out, **{**asked(clevr, hops=("cyan_cylinder-d8",)), "clevr": given})
     assert tree(out) == whole
     make(tmp_path / "other", hops=("cyan_cylinder-d8",), splits=("train",), render=False)
 
@@ -184,8 +180,7 @@ def test_what_cannot_be_is_told_in_a_sentence_before_there_is_a_folder(
     out = tmp_path / "out"
 
     def import_refused(kind: type[ClevrhopeError], **changes: Any) -> None:
-        with refused(kind):
-            make(out, **{**asked(clevr), **changes})
+        check_refused(kind, make, out, **{**asked(clevr), **changes})
         assert not out.exists()
 
     import_refused(DatasetError, clevr=tmp_path / "nowhere")
@@ -257,8 +252,7 @@ def test_images_are_copied_with_their_pixels(tmp_path: Path, make: Make) -> None
     text = tree(out)
 
     def import_refused() -> None:
-        with refused(DatasetError):
-            make(out, **{**choices, "render": True})
+        check_refused(DatasetError, make, out, **{**choices, "render": True})
 
     clevr.paint(names[3:])
     import_refused()
@@ -334,6 +328,5 @@ def test_real_train_scenes_go_in_and_real_val_scenes_do_not(
         for key in ("objects", "relationships", "directions"):
             assert row[key] == theirs[row["source"]][key]
     shutil.copyfile(test_data / "real_clevr" / "CLEVR_val_scenes.json", path)
-    with refused(SceneError):
-        make(tmp_path / "other", **asked(real))
+    check_refused(SceneError, make, tmp_path / "other", **asked(real))
     assert not (tmp_path / "other").exists()

@@ -9,7 +9,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from building import Cli, Make, request, tree
+from building import SET_SIZES, Cli, Make, request, tree
 
 import clevrhope
 from clevrhope.config.presets import PRESETS
@@ -25,7 +25,7 @@ from clevrhope.programs import execute_batch
 from clevrhope.runtime import assets
 from clevrhope.runtime.atomic import record
 from clevrhope.splits.covr.kinds import COVR_SPLITS, covr_splits
-from wording import refused
+from wording import check_refused, refused
 
 HOP = "rubber_cylinder"
 GOLDEN = ("Do all cubes in the images have the same color?", "yes", [58, 192, 11, 356, 217])
@@ -141,10 +141,8 @@ def test_dev_and_test_share_no_text_and_paraphrases_change_words_alone(folder: P
 
 @pytest.mark.slow
 def test_a_folder_is_bound_to_how_pairs_are_held_out(folder: Path, tmp_path: Path) -> None:
-    with refused(BindingError):
-        build(request(folder, covr=True, render=False, covr_hold="words"))
-    with refused(BindingError):
-        build(request(folder, covr=True, render=False, distractors="random"))
+    check_refused(BindingError, build, request(folder, covr=True, render=False, covr_hold="words"))
+    check_refused(BindingError, build, request(folder, covr=True, render=False, distractors="random"))
     out = tmp_path / "words"
     build(request(out, render=False))
     build(request(out, render=False, covr=True, covr_hold="words"))
@@ -209,8 +207,8 @@ def test_a_counted_plan_is_what_is_built(make: Make, tmp_path: Path) -> None:
 def test_an_existing_folder_needs_only_the_other_images(make: Make, tmp_path: Path) -> None:
     make(tmp_path / "data")
     there = {path.name for path in (tmp_path / "data/images").rglob("*.png")}
-    n_new = make_plan(request(tmp_path / "data", covr=True)).images_to_render
-    make(tmp_path / "data", covr=True)
+    n_new = make_plan(request(tmp_path / "data", covr=True, sizes=SET_SIZES)).images_to_render
+    make(tmp_path / "data", covr=True, sizes=SET_SIZES)
     made = {path.name for path in (tmp_path / "data/images").rglob("*.png")}
     assert n_new == len(made - there) > 0
 

@@ -9,7 +9,7 @@ import pytest
 from building import Make, build_demo, tree
 
 from clevrhope.errors import DatasetError
-from wording import refused
+from wording import check_refused
 
 KINDS: Mapping[str, object] = {"images": "both", "question_json": True, "passes": ("mask",)}
 
@@ -65,8 +65,7 @@ def test_a_damaged_archive_is_told_and_made_anew_once_removed(
 ) -> None:
     flip(folder / name)
     before = tree(folder)
-    with refused(DatasetError):
-        make(folder, **KINDS)
+    check_refused(DatasetError, make, folder, **KINDS)
     assert tree(folder) == before
     (folder / name).unlink()
     make(folder, **KINDS)
@@ -94,8 +93,7 @@ def test_a_run_without_images_is_not_held_up_by_damaged_ones(folder: Path, make:
 def test_an_image_of_another_size_than_listed_is_told(folder: Path, make: Make) -> None:
     image = next((folder / "images" / "train").glob("*.png"))
     image.write_bytes(b"")
-    with refused(DatasetError):
-        make(folder, **KINDS)
+    check_refused(DatasetError, make, folder, **KINDS)
 
 
 @pytest.mark.slow
@@ -120,8 +118,7 @@ def test_an_unreadable_file_is_one_sentence(
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr("clevrhope.runtime.atomic.hashlib.file_digest", broken)
-    with refused(DatasetError):
-        make(folder, **KINDS)
+    check_refused(DatasetError, make, folder, **KINDS)
 
 
 def test_an_image_that_is_none_is_told(folder: Path, make: Make) -> None:
@@ -130,16 +127,14 @@ def test_an_image_that_is_none_is_told(folder: Path, make: Make) -> None:
     raw = json.loads(manifest.read_text())
     del raw["files"][image.relative_to(folder).as_posix()]
     manifest.write_text(json.dumps(raw))
-    with refused(DatasetError):
-        make(folder, **KINDS)
+    check_refused(DatasetError, make, folder, **KINDS)
 
 
 def test_a_seed_edited_into_the_manifest_is_told_before_anything_is_written(folder: Path, make: Make) -> None:
     manifest = folder / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"seed": 5', '"seed": 6'))
     before = tree(folder)
-    with refused(DatasetError):
-        make(folder, seed=None, hops=("red_cube",), **KINDS)
+    check_refused(DatasetError, make, folder, seed=None, hops=("red_cube",), **KINDS)
     assert tree(folder) == before
 
 
@@ -147,8 +142,7 @@ def test_a_seed_edited_into_the_manifest_is_told_before_anything_is_written(fold
 def test_a_folder_that_cannot_be_is_told(out: str, make: Make, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "loop").symlink_to("loop")
-    with refused(DatasetError):
-        make(tmp_path / out, render=False)
+    check_refused(DatasetError, make, tmp_path / out, render=False)
 
 
 @pytest.mark.slow
@@ -160,9 +154,7 @@ def test_a_link_for_images_may_be_there_before_the_first_build(make: Make, tmp_p
     assert any((tmp_path / "scratch").rglob("*.png"))
     (tmp_path / "dangling").mkdir()
     (tmp_path / "dangling" / "images").symlink_to(tmp_path / "nowhere")
-    with refused(DatasetError):
-        make(tmp_path / "dangling")
+    check_refused(DatasetError, make, tmp_path / "dangling")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "images").symlink_to(tmp_path / "scratch")
-    with refused(DatasetError):
-        make(tmp_path / "other")
+    check_refused(DatasetError, make, tmp_path / "other")

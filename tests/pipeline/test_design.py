@@ -21,7 +21,7 @@ from clevrhope.errors import ConfigError, SplitError
 from clevrhope.pipeline.clevr import with_share
 from clevrhope.pipeline.forecast import make_plan
 from clevrhope.splits.hops import paper_hops
-from wording import refused
+from wording import check_refused, refused
 
 
 def test_it_is_the_originals_rules_with_the_papers_sizes_only() -> None:
@@ -44,10 +44,8 @@ def test_a_file_and_an_option_override_it(tmp_path: Path) -> None:
 
 
 def test_orders_of_clevrs_scenes_get_a_sentence(tmp_path: Path) -> None:
-    with refused(ConfigError):
-        resolve_config(clevr=tmp_path, clevr_share=0.5, clevr_order="first")
-    with refused(ConfigError):
-        resolve_config(design="official", templates=tmp_path / "nothing")
+    check_refused(ConfigError, resolve_config, clevr=tmp_path, clevr_share=0.5, clevr_order="first")
+    check_refused(ConfigError, resolve_config, design="official", templates=tmp_path / "nothing")
 
 
 def test_an_order_or_a_share_beside_the_design_replaces_its_own(tmp_path: Path) -> None:
@@ -98,8 +96,7 @@ def test_with_the_order_first_clevrs_fitting_scenes_of_a_number_come_before_new_
     shown = ", ".join(f"{np.mean(images):.1%} with {number}" for number, images in sorted(is_clevrs.items()))
     assert shown in layout.hop_datasheet("rubber_cylinder").read_text()
     even = replace(config, clevr_order="even")
-    with refused(BindingError):
-        make(layout.root, config=even, render=False)
+    check_refused(BindingError, make, layout.root, config=even, render=False)
     # The order need not be given again.
     make(layout.root, config=replace(config, clevr_order=None), render=False)
 

@@ -19,7 +19,7 @@ from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import build
 from clevrhope.pipeline.scene_images import RenderedFile, render_scene_file
 from clevrhope.runtime.lock import OWNER
-from wording import refused
+from wording import check_refused
 
 HOP = "rubber_cylinder"
 
@@ -170,8 +170,7 @@ def test_images_on_another_disk_are_built_resumed_and_audited(
     def stopped(*_: Any) -> FakeRenderer:
         return FakeRenderer(settings=asked.config.rendering, fails_on=10)
 
-    with refused(ClevrhopeError):
-        build(asked, make_renderer=stopped)
+    check_refused(ClevrhopeError, build, asked, make_renderer=stopped)
     assert list(scratch.glob("images/.clevrhope-*"))
     made = make(out, images="h5", passes=("mask",))
     assert 0 < made.n_rendered < made.n_images
@@ -274,7 +273,6 @@ def test_a_users_file_in_a_working_folder_is_named_before_anything_starts_and_st
     }[command]
     files = put(place, "mine.txt", "00.passes/mine.txt")
     before = tree(tmp_path)
-    with refused(DatasetError):
-        run()
+    check_refused(DatasetError, run)
     check_there(files)
     assert tree(tmp_path) == before

@@ -15,7 +15,7 @@ from building import renderer, request, tree
 from clevrhope.errors import DatasetError
 from clevrhope.export import FORMATS, export
 from clevrhope.pipeline import build, build_part, merge, parse_shard
-from wording import check_words, refused
+from wording import check_refused, check_words
 
 HOP = "rubber_cylinder"
 
@@ -62,8 +62,7 @@ def part(parts: list[Path]) -> Path:
 def merge_refused(parts: list[Path], out: Path) -> None:
     """Merging is refused with one sentence, and nothing is written anywhere."""
     before = everything(out.parent)
-    with refused(DatasetError):
-        merge(parts, request(out), make_renderer=renderer)
+    check_refused(DatasetError, merge, parts, request(out), make_renderer=renderer)
     assert everything(out.parent) == before
 
 
@@ -188,8 +187,7 @@ def test_a_file_of_a_part_that_is_none_is_told_before_anything_is_written(
 ) -> None:
     spoil(question_file(part), kind)
     # Told before anything is read: a pipe would be read for ever.
-    with refused(DatasetError):
-        merge(parts, request(tmp_path / "out"), make_renderer=renderer)
+    check_refused(DatasetError, merge, parts, request(tmp_path / "out"), make_renderer=renderer)
     assert not (tmp_path / "out").exists()
 
 

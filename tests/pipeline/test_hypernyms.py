@@ -1,6 +1,7 @@
 """Hypernyms of one's own: tests along their levels, and tables that cannot be used."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from clevrhope.errors import TemplateError
 from clevrhope.metrics.suite_groups import STEPS, steps
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.questions.hypernyms import read_hypernyms
-from wording import refused
+from wording import check_refused
 
 HOP = "rubber_cylinder"
 TESTS = ["ontology_solid", "ontology_solid_thing"]
@@ -29,11 +30,17 @@ def table(folder: Path, content: Any) -> Path:
     return folder
 
 
-@pytest.fixture
-def suite(plain_copy: Path, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def paired(plain_suites: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that gets the pairs of a suite."""
+    return Path(shutil.copytree(plain_suites, tmp_path_factory.mktemp("hypernyms") / "data"))
+
+
+@pytest.fixture(scope="module")
+def suite(paired: Path) -> Path:
     """The folder of a suite, of which the dataset has the pairs."""
-    own = table(tmp_path / "levels", {"cube": "solid", "cylinder": "solid", "solid": "thing"})
-    make_suite(plain_copy, "levels", suite_files=own, origin="search", per_cell=8)
+    own = table(paired.with_name("levels"), {"cube": "solid", "cylinder": "solid", "solid": "thing"})
+    make_suite(paired, "levels", suite_files=own, origin="search", per_cell=8)
     return own
 
 
@@ -47,8 +54,8 @@ def texts(folder: Path, split: str) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def test_pairs_ask_from_a_shape_to_its_hypernym_and_on_to_thing(plain_copy: Path, suite: Path) -> None:
-    pairs = texts(plain_copy, "complex_iid")
+def test_pairs_ask_from_a_shape_to_its_hypernym_and_on_to_thing(paired: Path, suite: Path) -> None:
+    pairs = texts(paired, "complex_iid")
     assert {test for test, *_ in pairs} == {*TESTS}
     answers: dict[str, set[str]] = {test: set() for test in TESTS}
     sides: dict[str, set[bool]] = {test: set() for test in TESTS}
@@ -64,19 +71,19 @@ def test_pairs_ask_from_a_shape_to_its_hypernym_and_on_to_thing(plain_copy: Path
     assert sides == {test: {True, False} for test in TESTS}
 
 
-def test_both_directions_are_told_apart(plain_copy: Path, suite: Path) -> None:
-    table = read_table(Layout(plain_copy).suite_h5(HOP, "levels", "complex_iid"), PAIRS)
+def test_both_directions_are_told_apart(paired: Path, suite: Path) -> None:
+    table = read_table(Layout(paired).suite_h5(HOP, "levels", "complex_iid"), PAIRS)
     directions = [STEPS[number] for number in steps(table).tolist()]
-    for (test, original, _, _), direction in zip(texts(plain_copy, "complex_iid"), directions, strict=True):
+    for (test, original, _, _), direction in zip(texts(paired, "complex_iid"), directions, strict=True):
         begins_with_hypernym = " solid" in original
         is_up = begins_with_hypernym == (test == TESTS[1])
         assert direction == STEPS[not is_up]
 
 
-def test_no_pair_mentions_the_held_out_pair_where_it_is_held_out(plain_copy: Path, suite: Path) -> None:
+def test_no_pair_mentions_the_held_out_pair_where_it_is_held_out(paired: Path, suite: Path) -> None:
     """Rubber solids would be rubber cylinders, too."""
-    vocab = read_vocab(Layout(plain_copy).suite_vocab(HOP, "levels"))
-    pairs: QuestionTable = read_table(Layout(plain_copy).suite_h5(HOP, "levels", "complex_iid"), PAIRS)
+    vocab = read_vocab(Layout(paired).suite_vocab(HOP, "levels"))
+    pairs: QuestionTable = read_table(Layout(paired).suite_h5(HOP, "levels", "complex_iid"), PAIRS)
     rubber, cylinder = (
         vocab.programs().index(f"filter_{of}") for of in ("material[rubber]", "shape[cylinder]")
     )
@@ -85,11 +92,11 @@ def test_no_pair_mentions_the_held_out_pair_where_it_is_held_out(plain_copy: Pat
     both = np.isin(pairs.programs, rubber).any(axis=1) & np.isin(pairs.programs, cylinder).any(axis=1)
     assert of_one.any()
     assert not (both & of_one).any()
-    assert {pair[0] for pair in texts(plain_copy, "complex_ood")} == {*TESTS}
+    assert {pair[0] for pair in texts(paired, "complex_ood")} == {*TESTS}
 
 
-def test_the_audit_proves_the_pairs(plain_copy: Path, suite: Path) -> None:
-    report = audit(plain_copy, templates=suite)
+def test_the_audit_proves_the_pairs(paired: Path, suite: Path) -> None:
+    report = audit(paired, templates=suite)
     assert report.ok
     assert not any("were not read" in note for check in report.checks for note in check.notes)
 
@@ -121,5 +128,4 @@ def test_the_shapes_of_a_hypernym_may_be_levels_below_it(tmp_path: Path) -> None
 )
 def test_a_table_that_cannot_be_used_is_an_error(content: Any, plain_suites: Path, tmp_path: Path) -> None:
     own = table(tmp_path / "levels", content)
-    with refused(TemplateError):
-        make_suite(plain_suites, "levels", suite_files=own)
+    check_refused(TemplateError, make_suite, plain_suites, "levels", suite_files=own)

@@ -13,7 +13,7 @@ from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
 from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import Request, build
-from wording import refused
+from wording import check_refused, refused
 
 LOOK: Mapping[str, Any] = {
     "camera": {"location": [6.0, -8.0, 4.5], "target": [0.3, 0.0, 0.2], "lens_mm": 30.0},
@@ -40,8 +40,7 @@ def test_a_folder_is_bound_to_its_look(folder: Path) -> None:
     assert world["look"] == LOOK
     before = (folder / "manifest.json").read_bytes()
     for other in ({}, {**LOOK, "ground": {"color": [0.5, 0.6, 0.8]}}):
-        with refused(DatasetError):
-            build(asked(folder, other))
+        check_refused(DatasetError, build, asked(folder, other))
     assert (folder / "manifest.json").read_bytes() == before
 
 
@@ -75,8 +74,7 @@ def test_a_manifest_whose_look_was_spoilt_gets_a_sentence(folder: Path, tmp_path
         assert before in whole
         manifest.write_text(whole.replace(before, after, 1))
         try:
-            with refused(ClevrhopeError):
-                audit(folder)
+            check_refused(ClevrhopeError, audit, folder)
         finally:
             manifest.write_text(whole)
 

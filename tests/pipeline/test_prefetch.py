@@ -18,27 +18,6 @@ def numbers(made: list[int]) -> Iterator[int]:
         yield number
 
 
-def test_items_come_in_order_and_at_most_one_early() -> None:
-    made: list[int] = []
-    seen = []
-    for number in prefetch(numbers(made)):
-        seen.append(number)
-        sleep(0.02)
-        assert len(made) <= number + 1
-    assert seen == made == [1, 2, 3, 4, 5]
-
-
-def test_an_error_comes_when_its_item_would() -> None:
-    def broken() -> Iterator[int]:
-        yield 1
-        raise ValueError("second")
-
-    items = prefetch(broken())
-    assert next(items) == 1
-    with pytest.raises(ValueError, match="second"):
-        next(items)
-
-
 def test_questions_of_a_split_are_made_while_those_before_them_are_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

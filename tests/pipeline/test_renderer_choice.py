@@ -18,7 +18,7 @@ from clevrhope.dataset.manifest import existing_manifest, read_manifest, write_m
 from clevrhope.errors import DatasetError
 from clevrhope.images.settings import NATIVE_REVISION, BlenderSettings, NativeSettings
 from clevrhope.pipeline import Summary, build
-from wording import refused
+from wording import check_refused
 
 #: A fifth of an image's sides: whoever looks at what is in them takes whole ones.
 TINY = NativeSettings(width=96, height=64, quality="draft")
@@ -67,11 +67,7 @@ def test_without_blender_the_error_names_the_native_renderer_and_that_one_works(
 
 @pytest.mark.parametrize(
     ("there", "wanted"),
-    [
-        (TINY, BlenderSettings()),
-        (BlenderSettings(samples=8), TINY),
-        (TINY, replace(TINY, quality="high")),
-    ],
+    [(TINY, BlenderSettings()), (BlenderSettings(samples=8), TINY), (TINY, replace(TINY, quality="high"))],
     ids=["native", "blender", "quality"],
 )
 @pytest.mark.slow
@@ -81,8 +77,7 @@ def test_a_folder_is_bound_to_what_made_its_images(
     monkeypatch.setattr("clevrhope.images.blender.cycles.CyclesRenderer", _painted)
     make(tmp_path, there)
     before = tree(tmp_path)
-    with refused(DatasetError):
-        make(tmp_path, wanted)
+    check_refused(DatasetError, make, tmp_path, wanted)
     assert tree(tmp_path) == before
     assert make(tmp_path, there).n_rendered == 0
     # Text alone asks for no renderer.
@@ -97,8 +92,7 @@ def test_images_of_another_revision_are_not_added_to(tmp_path: Path) -> None:
     assert manifest.rendering is not None
     other = {**manifest.rendering, "revision": NATIVE_REVISION + 1}
     write_manifest(path, replace(manifest, rendering=other))
-    with refused(DatasetError):
-        make(tmp_path, sizes={**SIZES, "train": 63})
+    check_refused(DatasetError, make, tmp_path, sizes={**SIZES, "train": 63})
     assert make(tmp_path, render=False).n_rendered == 0
 
 

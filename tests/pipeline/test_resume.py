@@ -54,7 +54,7 @@ def test_killed_at_any_point_and_resumed_equals_uninterrupted(
 
     chance = random.Random(20)
     n_killed = 0
-    while n_killed < 6:
+    while n_killed < 3:
         running = command(*BUILD, *rendering, "--out", tmp_path / "killed", delay_s=0.01)
         try:
             _, errors = running.communicate(timeout=chance.uniform(0.1, 1.0) * lasted_s)

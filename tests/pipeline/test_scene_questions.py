@@ -11,7 +11,7 @@ from clevrhope.errors import ClevrhopeError, DatasetError, SceneError
 from clevrhope.pipeline.scene_questions import ask_about_scene_file
 from clevrhope.programs import default_vocabulary, execute_batch
 from clevrhope.scenes import sample_scenes
-from wording import check_words, refused
+from wording import check_refused, check_words, refused
 
 
 def scene_file(path: Path, content: Any) -> Path:
@@ -75,6 +75,5 @@ def test_files_that_cannot_be_asked_about(content: Any, error: type[ClevrhopeErr
 def test_a_file_that_is_there_is_not_replaced(scenes: list[dict[str, Any]], tmp_path: Path) -> None:
     file = scene_file(tmp_path / "s.json", scenes)
     before = file.read_bytes()
-    with refused(DatasetError):
-        ask_about_scene_file(file, file, seed=1)
+    check_refused(DatasetError, ask_about_scene_file, file, file, seed=1)
     assert file.read_bytes() == before

@@ -17,7 +17,7 @@ from clevrhope.errors import DatasetError
 from clevrhope.pipeline import build
 from clevrhope.pipeline.forecast import make_plan, plan_lines
 from clevrhope.splits.hops import parse_hop
-from wording import refused
+from wording import check_refused
 
 LIKENESSES = Path(__file__).parents[1] / "data" / "likeness_templates"
 """Templates that name on both sides what two things have in common."""
@@ -129,10 +129,8 @@ def test_a_question_that_implies_the_pair_does_not_pass(described: Path, asked: 
 
 
 def test_a_folder_is_bound_to_it(described: Path, strict: Path, asked: dict[str, Any]) -> None:
-    with refused(DatasetError):
-        built(described, asked, strictness="implied")
-    with refused(DatasetError):
-        built(strict, asked)
+    check_refused(DatasetError, built, described, asked, strictness="implied")
+    check_refused(DatasetError, built, strict, asked)
     assert json.loads((strict / "manifest.json").read_text())["questions"]["strictness"] == "implied"
     assert "strictness" not in json.loads((described / "manifest.json").read_text())["questions"]
 

@@ -43,16 +43,6 @@ def test_a_datasheet_says_what_was_measured_of_suites(paired_suites: Path) -> No
     assert "| test | tier | answers | pairs | yes |" in sheet_of(paired_suites, "none")
 
 
-@pytest.mark.slow
-def test_a_build_keeps_the_section(paired_copy: Path) -> None:
-    before = tree(paired_copy)
-    build(request(paired_copy, **ASKED))
-    assert tree(paired_copy) == before
-    make_suite(paired_copy, "rad")
-    assert tree(paired_copy) == before
-    assert audit(paired_copy).ok
-
-
 @pytest.mark.parametrize("damage", ["h5", "json", "vocab"])
 @pytest.mark.slow
 def test_a_build_removes_damaged_suites(paired_copy: Path, damage: str) -> None:
@@ -99,15 +89,14 @@ def test_a_damaged_suite_does_not_block_another(paired_copy: Path, paired_suites
 
 
 @pytest.mark.parametrize(
-    "words",
-    ["rat", "rad --hop rubber_sphere", "rad --templates x", "rad --train", "visual --visual 3"],
+    "words", ["rat", "rad --hop rubber_sphere", "rad --templates x", "rad --train", "visual --visual 3"]
 )
 def test_what_cannot_be_removed(words: str, paired_copy: Path, cli: Cli) -> None:
     name, *options = words.split()
     check_words(cli("suite", name, paired_copy, "--remove", *options, code=2).err)
 
 
-@pytest.mark.parametrize("step", [0, 2, 3, 6, 7])
+@pytest.mark.parametrize("step", [0, 2, 3, 7])
 def test_a_removal_that_is_killed_can_be_repeated(
     paired_copy: Path, plain_suites: Path, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,7 @@ from clevrhope.pipeline.suite_maker import SuiteMaker
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime import assets
 from clevrhope.splits.hops import Hop
-from wording import check_words, refused
+from wording import check_refused, check_words
 
 LARGER = {**SIZES, "complex_iid": 270}
 
@@ -215,8 +215,7 @@ def test_an_error_on_a_later_split_leaves_the_suite_as_it_was(
         return make(self, hop, split)
 
     monkeypatch.setattr(SuiteMaker, "make", fail_at_last)
-    with refused(TemplateError):
-        make_suite(plain_copy, "rad", hops=[HOP], origin="search", per_cell=3)
+    check_refused(TemplateError, make_suite, plain_copy, "rad", hops=[HOP], origin="search", per_cell=3)
     assert tree(plain_copy) == before
 
 
@@ -232,8 +231,7 @@ def test_pairs_that_are_replaced_are_counted(plain_copy: Path, cli: Cli) -> None
 def test_questions_of_another_dataset_are_refused(plain_copy: Path, tmp_path: Path) -> None:
     path = plain_copy / "hops" / HOP / "complex_iid.h5"
     path.write_bytes((plain_copy / "hops" / HOP / "complex_ood.h5").read_bytes())
-    with refused(DatasetError):
-        make_suite(plain_copy, "rad", hops=[HOP])
+    check_refused(DatasetError, make_suite, plain_copy, "rad", hops=[HOP])
 
 
 @pytest.mark.slow

@@ -32,7 +32,7 @@ from clevrhope.pipeline import build
 from clevrhope.pipeline.images import WriteImage
 from clevrhope.pipeline.visual import images as visual_images
 from clevrhope.pipeline.visual.suite import VisualSplit, make_visual_suite
-from wording import refused
+from wording import check_refused
 
 HOP = "rubber_cylinder"
 IID, OOD = "complex_iid", "complex_ood"
@@ -259,11 +259,9 @@ def test_the_oracle_is_right_and_a_constant_flips_nothing(folder: Path, tmp_path
 
 def test_what_cannot_be_made_is_said(plain: Path, tmp_path: Path) -> None:
     bare = build_small(tmp_path / "bare", render=False)
-    with refused(ConfigError):
-        make_visual_suite(bare)
+    check_refused(ConfigError, make_visual_suite, bare)
     properties = tmp_path / "properties.json"
     raw = json.loads(Path("blender_assets/properties.json").read_text())
     raw["colors"]["pink"] = [255, 100, 150]
     properties.write_text(json.dumps(raw))
-    with refused(DatasetError):
-        make_visual_suite(plain, properties=properties)
+    check_refused(DatasetError, make_visual_suite, plain, properties=properties)

@@ -2,9 +2,8 @@
 
 import pytest
 
-from clevrhope import execute, find
+from clevrhope import execute
 from clevrhope.errors import ProgramError
-from wording import refused
 
 CUBES = [{"color": color, "shape": "cube", "3d_coords": [0, 0, 0]} for color in ("red", "blue", "blue")]
 SCENE = {"objects": CUBES, "relationships": {"left": [[], [0], [0]], "right": [[1, 2], [], []]}}
@@ -27,8 +26,3 @@ def test_it_says_which_step_failed_and_what_it_was_given(program: str) -> None:
         name for name in ("unique", "choose", "subtraction") if name in program
     }
     assert not any(name in str(raised.value) for name in others)
-
-
-def test_a_referring_expression_fails_with_the_same_words() -> None:
-    with refused(ProgramError):
-        find("unique(filter_color[blue](scene))", SCENE)

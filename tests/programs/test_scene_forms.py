@@ -14,7 +14,7 @@ from clevrhope.programs import default_vocabulary, read_vocabulary
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.scenes import SceneBatch, sample_scenes
 from clevrhope.scenes.forms import Scenes
-from wording import refused
+from wording import check_refused, refused
 
 BATCH = sample_scenes(3, seed=6)
 WHOLE: list[dict[str, Any]] = json.loads(BATCH.to_json())
@@ -106,34 +106,27 @@ OTHERS: tuple[Callable[[Any], object], ...] = (answers, images, questions)
 )
 @pytest.mark.parametrize("use", OTHERS, ids=lambda use: use.__name__)
 def test_what_is_no_scene_is_named(use: Callable[[Any], object], given: Any) -> None:
-    with refused(SceneError):
-        use(given)
+    check_refused(SceneError, use, given)
 
 
 def test_messages_about_several_scenes_give_the_number() -> None:
     red: dict[str, Any] = {"objects": [{"color": "red"}]}
     program = "query_color(unique(scene))"
     assert execute(program, [red]) == ["red"]
-    with refused(SceneError):
-        execute(program, [red, {"objects": [{}]}])
-    with refused(ProgramError):
-        execute(program, [red, {"objects": []}])
+    check_refused(SceneError, execute, program, [red, {"objects": [{}]}])
+    check_refused(ProgramError, execute, program, [red, {"objects": []}])
     with refused(ProgramError):  # the program's own fault
         execute("query_colour(unique(scene))", [red])
 
 
 def test_questions_name_their_scene() -> None:
-    with refused(SceneError):
-        questions([WHOLE[0], WHOLE[1], WHOLE[0]])
+    check_refused(SceneError, questions, [WHOLE[0], WHOLE[1], WHOLE[0]])
     blind = {key: value for key, value in WHOLE[1].items() if key not in ("directions", "relationships")}
-    with refused(SceneError):
-        questions([WHOLE[0], {**blind, "camera": {"location": [0, 0, 5]}}])
-    with refused(SceneError):
-        questions([{**WHOLE[0], "split": np.int64(3)}])
+    check_refused(SceneError, questions, [WHOLE[0], {**blind, "camera": {"location": [0, 0, 5]}}])
+    check_refused(SceneError, questions, [{**WHOLE[0], "split": np.int64(3)}])
 
 
 def test_numbers_of_questions() -> None:
     assert len(instantiate_questions(WHOLE[0], seed=1, questions_per_scene=1 << 40)) > 50
     for wrong in ({"seed": -1}, {"seed": 1, "questions_per_scene": 1.5}):
-        with refused(ConfigError):
-            instantiate_questions(WHOLE[0], **wrong)
+        check_refused(ConfigError, instantiate_questions, WHOLE[0], **wrong)

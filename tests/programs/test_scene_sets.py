@@ -8,7 +8,7 @@ import pytest
 from clevrhope import _core
 from clevrhope.errors import ProgramError, SceneError
 from clevrhope.programs import Program, Scene, SceneSet, default_vocabulary, execute, trace
-from wording import refused
+from wording import check_refused, refused
 
 
 def _scene(*objects: str) -> dict[str, Any]:
@@ -66,8 +66,7 @@ def test_a_choice_is_a_value_a_relation_or_fails() -> None:
         return [*unique, {"operation": "choose_attr", "dependencies": [3], "arguments": colors}]
 
     assert execute(choose("red", "blue"), both) == "red"
-    with refused(ProgramError):
-        execute(choose("gray", "blue"), both)
+    check_refused(ProgramError, execute, choose("gray", "blue"), both)
     relation = {"operation": "choose_relation", "dependencies": [3, 1], "arguments": ["right", "left"]}
     program = Program([*unique, relation])
     assert execute(program, both) == "left"
@@ -110,21 +109,16 @@ def test_a_batch_numbers_relations_behind_the_answers_of_one_image() -> None:
 @pytest.mark.parametrize("row", [[-1, -1], [0, 0], [2, -1]])
 def test_rows_that_are_no_sets_are_refused(row: list[int]) -> None:
     graphs = _core.SceneGraphs.joined(default_vocabulary(), [Scene(scene)._handle for scene in SCENES])
-    with refused(SceneError):
-        _core.SceneSets(graphs, np.array([[0, 1], row], np.int32))
+    check_refused(SceneError, _core.SceneSets, graphs, np.array([[0, 1], row], np.int32))
 
 
 def test_sets_have_a_size() -> None:
     for scenes in ([], SCENES * 3):
-        with refused(SceneError):
-            SceneSet(scenes)
-    with refused(SceneError):
-        SceneSet([*SCENES, SCENES[0]])
+        check_refused(SceneError, SceneSet, scenes)
+    check_refused(SceneError, SceneSet, [*SCENES, SCENES[0]])
     many = [_scene(*[f"large {color} rubber cube"] * 22) for color in ("red", "blue", "green")]
-    with refused(SceneError):
-        SceneSet(many)
-    with refused(ProgramError):
-        Program([{"operation": "fnd", "arguments": ["cube"]}])
+    check_refused(SceneError, SceneSet, many)
+    check_refused(ProgramError, Program, [{"operation": "fnd", "arguments": ["cube"]}])
     nodes: list[dict[str, Any]] = [
         {"function": "scene", "inputs": []},
         {"function": "unique", "inputs": [0]},

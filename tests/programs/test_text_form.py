@@ -7,20 +7,13 @@ import numpy as np
 import pytest
 import slow_executor
 from hypothesis import given, settings
-from program_strategies import (
-    Nodes,
-    Scene,
-    answer_if_any,
-    random_program,
-    random_scene,
-    scenes_and_programs,
-)
+from program_strategies import Nodes, Scene, answer_if_any, random_program, random_scene, scenes_and_programs
 
 from clevrhope import Program, ProgramError, execute
 from clevrhope._core import ProgramTokens
 from clevrhope.programs import default_vocabulary
 from clevrhope.programs.text import MAX_FUNCTIONS, text_of_tokens
-from wording import refused
+from wording import check_refused
 
 SCENE = {"objects": [{"color": "red", "shape": "cube"}, {"color": "blue", "shape": "cube"}]}
 
@@ -59,12 +52,9 @@ def test_rows_of_a_dataset_are_read() -> None:
     row = np.array([1, *numbers, tokens.names.index("scene"), 2, 0, 0])
     assert str(Program(row)) == str(program)
     assert str(Program(row.astype(np.int16))) == str(program)
-    with refused(ProgramError):
-        Program(np.array([1, 99, 2]))
-    with refused(ProgramError):
-        Program(row[np.newaxis])
-    with refused(ProgramError):
-        Program(np.array([1, 2**40, 2]))
+    check_refused(ProgramError, Program, np.array([1, 99, 2]))
+    check_refused(ProgramError, Program, row[np.newaxis])
+    check_refused(ProgramError, Program, np.array([1, 2**40, 2]))
 
 
 def test_shared_results_are_written_once() -> None:
@@ -141,8 +131,7 @@ def test_spaces_and_names_are_free(text: str, same: str) -> None:
     ],
 )
 def test_faults_are_named_where_they_are(text: str) -> None:
-    with refused(ProgramError):
-        Program(text)
+    check_refused(ProgramError, Program, text)
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,18 @@ from typing import Any
 
 import pytest
 
+from clevrhope.__main__ import run_command
 from clevrhope.experiments import engines
+from clevrhope.experiments.build_files import Places, write_settings
 from clevrhope.experiments.config import read_experiment
 from clevrhope.experiments.plan import Plan, make_plan
 from wording import check_words
 
 FILES = Path(__file__).parent / "experiments"
 GRID = (FILES / "grid.toml").read_text("utf-8")
+
+SMALL = GRID.replace('sizes = ["25k", 300]', "sizes = [300]")
+"""Six runs."""
 
 
 @pytest.fixture
@@ -37,6 +42,16 @@ def check_steps(plan: Plan) -> None:
     """Asserts that the command lines of a plan's steps are those of the snapshot, a chain after the other."""
     chains = (*plan.datasets.values(), *plan.runs)
     check_words("\n".join(" ".join(step.arguments) for chain in chains for step in chain.steps))
+
+
+def run_here(plan: Plan) -> None:
+    """Runs all steps but the report in this process; processes of their own would start torch 24 times."""
+    for dataset in plan.experiment.datasets:
+        write_settings(Places(plan.experiment.out, dataset), "the experiment's file")
+    for chain in (*plan.datasets.values(), *plan.runs):
+        for step in chain.steps:
+            assert run_command(step.arguments) == 0, step.name
+            step.set_done()
 
 
 FAKE = '''

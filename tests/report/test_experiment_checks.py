@@ -11,7 +11,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.config import read_experiment
 from clevrhope.experiments.run import run_experiment
-from wording import refused
+from wording import check_refused, refused
 
 SEED = "seed = 3"
 SEEDS = "seeds = [1, 2]"
@@ -158,5 +158,4 @@ def test_what_is_no_experiments_file_is_said(kind: str, tmp_path: Path) -> None:
     else:
         with path.open("wb") as file:
             file.truncate(300 << 20)
-    with refused(ConfigError):
-        read_experiment(path)
+    check_refused(ConfigError, read_experiment, path)

@@ -2,18 +2,20 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("torch")
 
 from building import Cli, build_demo
-from experiment_grid import FILES, check_steps, plan_of
+from experiment_grid import FILES, check_steps, plan_of, run_here
 
 from clevrhope.errors import ConfigError
 from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.config import ModelConfig, read_experiment
 from clevrhope.experiments.plan import make_plan
+from clevrhope.experiments.run import run_experiment
 from wording import refused
 
 TINY = (FILES / "covr.toml").read_text("utf-8")
@@ -98,9 +100,10 @@ def test_what_cannot_work_is_refused(tmp_path: Path, old: str, new: str) -> None
 
 @pytest.mark.slow
 def test_a_tiny_experiment_from_end_to_end(tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "tiny.toml").write_text(TINY)
     command = ["experiment", tmp_path / "tiny.toml", "--out", tmp_path / "out"]
-    cli(*command, "--quiet")
+    plan = plan_of(tmp_path / "tiny.toml", text=TINY)
+    run_here(plan)
+    assert run_experiment(plan).failures == ()
     page = (tmp_path / "out/report/report.md").read_text()
     assert "Questions about sets of images (COVR)" in page
     assert "Splits by predicates, on the questions that have the property" in page
@@ -116,13 +119,14 @@ def test_a_tiny_experiment_from_end_to_end(tmp_path: Path, cli: Cli) -> None:
 
 
 @pytest.mark.slow
-def test_runs_are_left_out_where_their_source_failed(tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "tiny.toml").write_text(TINY)
-    out = tmp_path / "out"
-    (out / "runs/single-rubber_cylinder-90-1").mkdir(parents=True)
-    (out / "runs/single-rubber_cylinder-90-1/notes.txt").touch()
-    made = cli("experiment", tmp_path / "tiny.toml", "--out", out, "--quiet", code=1)
-    assert "Left out, as what they start from failed: 3 of 3 runs" in made.err
-    assert sorted(each.name for each in (out / "runs").iterdir() if (each / "finished.json").exists()) == [
+def test_runs_are_left_out_where_their_source_failed(
+    tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_FAILS", "runs/single-rubber_cylinder-90-1")
+    told: list[str] = []
+    made = run_experiment(plan_of(tmp_path / "tiny.toml", text=TINY), tell=told.append)
+    assert [each.step for each in made.failures] == ["train-single-rubber_cylinder-90-1"]
+    assert "Left out, as what they start from failed: 3 of 3 runs" in told
+    assert [path.parent.name for path in (tmp_path / "out/runs").glob("*/finished.json")] == [
         "question_only-rubber_cylinder-1k-1-without-has-count-has-attr-0c1b2a-4"
     ]

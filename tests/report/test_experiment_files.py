@@ -15,7 +15,7 @@ from clevrhope.experiments.plan import make_plan
 from clevrhope.models.names import MODELS
 from clevrhope.pipeline import build
 from clevrhope.runtime import assets
-from wording import check_words, refused
+from wording import check_refused, check_words
 
 
 @pytest.mark.parametrize(
@@ -41,19 +41,16 @@ from wording import check_words, refused
     ],
 )
 def test_what_is_wrong_in_a_file_is_named(grid: Path, change: tuple[str, str]) -> None:
-    with refused(ConfigError):
-        plan_of(grid, change)
+    check_refused(ConfigError, plan_of, grid, change)
 
 
 def test_a_folder_that_is_used_as_it_is_has_to_have_what_is_asked_of_it(grid: Path, tmp_path: Path) -> None:
     build(request(tmp_path / "there", render=False))
-    with refused(ConfigError):
-        plan_of(grid, ("seed = 3", 'folder = "there"'))
+    check_refused(ConfigError, plan_of, grid, ("seed = 3", 'folder = "there"'))
     second = GRID.rindex("[[dataset.build]]")
     first_alone = GRID[:second] + GRID[GRID.index("[[dataset.features]]") :]
     assert len(plan_of(grid, ("seed = 3", 'folder = "there"'), text=first_alone).runs) == 4
-    with refused(DatasetError):
-        plan_of(grid, ("seed = 3", 'folder = "nowhere"'))
+    check_refused(DatasetError, plan_of, grid, ("seed = 3", 'folder = "nowhere"'))
 
 
 def test_replicates_have_palettes_and_seeds_of_their_own_and_share_a_test(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from experiment_grid import GRID, plan_of
 
 from clevrhope.errors import ConfigError
 from clevrhope.experiments.plan import Plan
-from wording import refused
+from wording import check_refused
 
 ALONE = GRID[: GRID.index("[[model]]")]
 SET = 'set = { features = "pixels", channels = 8, "recipe.rate" = [5e-5, 1e-4] }'
@@ -85,8 +85,7 @@ MANY = ", ".join(map(str, range(1, 41)))
 )
 def test_what_is_no_grid_is_refused(text: str, grid: Path) -> None:
     head = HEAD.replace("seeds = [1]\n", "") if "seeds" in text else HEAD
-    with refused(ConfigError):
-        plan_of(grid, text=f"{ALONE}{head}{text}\n")
+    check_refused(ConfigError, plan_of, grid, text=f"{ALONE}{head}{text}\n")
 
 
 def test_1_000_runs_are_no_grid_too_many(grid: Path) -> None:

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from building import Cli
-from experiment_grid import GRID, check_steps, plan_of
+from experiment_grid import SMALL, check_steps, plan_of
 
 import clevrhope.report
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.experiments.run import Outcome, run_experiment
-from wording import refused
+from wording import check_refused
 
 
 def test_a_plan_has_every_pair_size_and_seed(grid: Path, tmp_path: Path) -> None:
@@ -47,14 +47,9 @@ def test_an_experiment_writes_through_no_link(place: str, grid: Path, tmp_path: 
     (tmp_path / "out").mkdir()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "out" / place).symlink_to(tmp_path / "elsewhere")
-    with refused(DatasetError):
-        run_experiment(plan)
+    check_refused(DatasetError, run_experiment, plan)
     assert asked() == []
     assert not any((tmp_path / "elsewhere").iterdir())
-
-
-SMALL = GRID.replace('sizes = ["25k", 300]', "sizes = [300]")
-"""Six runs."""
 
 
 def run_changed(grid: Path, *changes: tuple[str, str]) -> Outcome:
@@ -107,8 +102,7 @@ def test_two_settings_of_one_model_stand_side_by_side(grid: Path, asked: Any) ->
     assert one.startswith("train film ")
     assert "channels=64" in one
     unnamed = wide.replace('label = "film-wide"\n', "")
-    with refused(ConfigError):
-        plan_of(grid, text=f"{SMALL}\n{unnamed}")
+    check_refused(ConfigError, plan_of, grid, text=f"{SMALL}\n{unnamed}")
 
 
 @pytest.mark.slow

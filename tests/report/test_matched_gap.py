@@ -19,7 +19,7 @@ from clevrhope.metrics.collector import NOT_GIVEN
 from clevrhope.metrics.estimates import estimates
 from clevrhope.metrics.matched_gap import Matcher, Questions, match_cells
 from clevrhope.pipeline import build
-from wording import refused
+from wording import check_refused
 
 HOP = "rubber_cylinder"
 TYPES = ("material", "shape")
@@ -92,8 +92,7 @@ def test_questions_that_mention_a_pair_are_those_that_mention_one_of_its_pairs(f
 
 def test_types_that_there_are_none_of_are_named(folder: Path) -> None:
     path = folder / "hops" / HOP / "complex_ood.h5"
-    with refused(DatasetError):
-        mentions_together(path, folder / "vocab.json", ("weight", "shape"))
+    check_refused(DatasetError, mentions_together, path, folder / "vocab.json", ("weight", "shape"))
 
 
 def test_matched_gaps_of_answers_to_a_dataset(folder: Path) -> None:

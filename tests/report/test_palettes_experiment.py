@@ -9,26 +9,13 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed: pip install clevrhope[train]")
 pytest.importorskip("scipy", reason="scipy is not installed: pip install clevrhope[plots]")
 
-from experiment_grid import FILES, plan_of
+from experiment_grid import FILES, plan_of, run_here
 from simulated import cells_of
 
-from clevrhope.__main__ import run_command
-from clevrhope.experiments.build_files import Places, write_settings
-from clevrhope.experiments.plan import Plan
 from clevrhope.experiments.run import run_experiment
 
 PALETTES = (FILES / "palettes.toml").read_text("utf-8")
 SMALLEST = "cyan_cylinder-d4"
-
-
-def run_here(plan: Plan) -> None:
-    """Runs all steps; processes of their own would start torch 24 times."""
-    for dataset in plan.experiment.datasets:
-        write_settings(Places(plan.experiment.out, dataset), "palettes.toml")
-    for chain in (*plan.datasets.values(), *plan.runs):
-        for step in chain.steps:
-            assert run_command(step.arguments) == 0, step.name
-            step.set_done()
 
 
 def rows(path: Path) -> list[dict[str, Any]]:

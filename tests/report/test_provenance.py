@@ -18,7 +18,7 @@ from clevrhope.experiments.plan import Plan
 from clevrhope.experiments.publication import publish
 from clevrhope.report import report
 from clevrhope.runtime.made_with import checkout, made_with
-from wording import refused
+from wording import check_refused, refused
 
 MADE_WITH = {"clevrhope": "0.1.0", "torch": "2.9", "processor": "a processor", "instructions": "AVX2"}
 
@@ -115,23 +115,17 @@ def test_a_finished_experiment_is_published(
     publish(plan, docs)  # the same experiment may be published again
 
     reported["skipped"] = ("runs/film: trained on another dataset",)
-    with refused(ConfigError):
-        publish(plan, docs)
+    check_refused(ConfigError, publish, plan, docs)
     reported["skipped"] = ()
     reported["content"]["runs"][0]["made_with"]["changed"] = True
-    with refused(ConfigError):
-        publish(plan, docs)
+    check_refused(ConfigError, publish, plan, docs)
     reported["content"]["runs"][0] = {"n": 12}
-    with refused(ConfigError):
-        publish(plan, docs)
+    check_refused(ConfigError, publish, plan, docs)
     reported["content"]["runs"] = []
     grid.write_text(grid.read_text() + "\n# another experiment\n")
-    with refused(ConfigError):
-        publish(plan, docs)
+    check_refused(ConfigError, publish, plan, docs)
     (docs / "grid.json").unlink()
-    with refused(ConfigError):
-        publish(plan, docs)
+    check_refused(ConfigError, publish, plan, docs)
     assert (docs / "grid.csv").read_text() == "model\n"
     plan.runs[3].steps[0].begin()  # its last call failed
-    with refused(ConfigError):
-        publish(plan, docs)
+    check_refused(ConfigError, publish, plan, docs)

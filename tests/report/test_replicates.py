@@ -14,7 +14,7 @@ from experiment_grid import FILES, check_steps, plan_of
 from clevrhope.errors import ConfigError
 from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.plan import Plan
-from wording import refused
+from wording import check_refused, refused
 
 PALETTES = (FILES / "replicates.toml").read_text("utf-8")
 MODEL = 'name = "question_only"'
@@ -81,8 +81,7 @@ def test_models_name_a_dataset_or_one_of_its_replicates(named: str, datasets: se
     ],
 )
 def test_what_does_not_go_together_is_named(change: tuple[str, str], plan: Any) -> None:
-    with refused(ConfigError):
-        plan(change)
+    check_refused(ConfigError, plan, change)
 
 
 @pytest.mark.parametrize(

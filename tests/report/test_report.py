@@ -27,7 +27,7 @@ from clevrhope.metrics.matched_gap import MatchedGap
 from clevrhope.report import Result, find_sources, measure, report
 from clevrhope.report.failures import N_SHOWN, draw_failures
 from clevrhope.report.tables import unmatched_cells
-from wording import check_words, refused
+from wording import check_refused, check_words
 
 IID_WRONG, OOD_WRONG = 0.1, 0.3
 WRONG = {"complex_iid": IID_WRONG, "complex_ood": OOD_WRONG, "minimal_iid": 0.0, "minimal_ood": 0.25}
@@ -48,8 +48,7 @@ def test_a_users_file_is_not_replaced(runs: Path, tmp_path: Path) -> None:
     name = "report.md"
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / name).write_text("mine")
-    with refused(DatasetError):
-        report([runs], tmp_path / "out")
+    check_refused(DatasetError, report, [runs], tmp_path / "out")
     assert [path.name for path in (tmp_path / "out").iterdir()] == [name]
     assert (tmp_path / "out" / name).read_text() == "mine"
     report([runs], tmp_path / "new")

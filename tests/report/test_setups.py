@@ -14,7 +14,7 @@ from clevrhope.models.tensor_nmn.config import ENGINE_ALONE, THREE_STAGES
 from clevrhope.report import find_sources, measure, report
 from clevrhope.report.runs import Source
 from clevrhope.report.setups import differences, differences_from_paper, distinct_names
-from wording import refused
+from wording import check_refused
 
 
 def names(folder: Path, **more: Any) -> list[str]:
@@ -243,8 +243,7 @@ def test_a_run_that_says_nonsense_of_its_recipe_is_named(dataset: Path, tmp_path
     folder = write_run(tmp_path / "runs", dataset, **plain, trained={"recipe": {"stages": ["engine"]}})
     _, (told,) = find_sources([folder])
     assert told.startswith(f"{folder / 'run.json'}: settings, recipe, features or dataset are not as")
-    with refused(PredictionsError):
-        report([folder], tmp_path / "out")
+    check_refused(PredictionsError, report, [folder], tmp_path / "out")
 
 
 def test_a_source_is_called_after_its_group_and_compared_by_its_model() -> None:

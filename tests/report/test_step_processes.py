@@ -11,7 +11,7 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
-from experiment_grid import plan_of, start
+from experiment_grid import SMALL, plan_of, start
 
 from clevrhope.errors import DatasetError
 from clevrhope.experiments import engines
@@ -160,8 +160,9 @@ def environments() -> Iterator[bytes]:
 def test_a_stop_goes_through_to_the_processes_and_leaves_what_is_done(
     grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FAKE_DELAY_S", "0.3")
+    monkeypatch.setenv("FAKE_DELAY_S", "1")
     out = tmp_path / "out"
+    grid.write_text(SMALL)
     process = start(grid, out)
     try:
         wait_until(lambda: any((out / "done").glob("evaluate-*")), "a run is evaluated")
@@ -171,12 +172,13 @@ def test_a_stop_goes_through_to_the_processes_and_leaves_what_is_done(
         process.kill()
     assert process.returncode == 130
     assert "run the same command to resume" in said
-    n_before = plan_of(grid).n_done
-    assert 0 < n_before < 12
+    plan = plan_of(grid, text=SMALL)
+    n_before = plan.n_done
+    assert 0 < n_before < 6
     monkeypatch.setenv("FAKE_DELAY_S", "0")
     asked()
-    made = run_experiment(plan_of(grid))
-    assert (made.n_done, made.n_new) == (12, 12 - n_before)
+    made = run_experiment(plan)
+    assert (made.n_done, made.n_new) == (6, 6 - n_before)
     assert not any(each[0] == "build" for each in asked())
 
 
@@ -185,6 +187,7 @@ def test_no_process_goes_on_when_the_experiment_is_killed(
     grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_DELAY_S", str(2 * HANG_S))  # no process ends by itself
+    grid.write_text(SMALL)
     process = start(grid, tmp_path / "out")
     try:
         wait_until((tmp_path / "asked.jsonl").exists, "a process begins")
@@ -195,7 +198,7 @@ def test_no_process_goes_on_when_the_experiment_is_killed(
     monkeypatch.setenv("FAKE_DELAY_S", "0")
     own = f"FAKE_FOLDER={tmp_path}".encode()
     wait_until(lambda: not any(own in each for each in environments()), "the processes end")
-    assert run_experiment(plan_of(grid)).n_done == 12
+    assert run_experiment(plan_of(grid, text=SMALL)).n_done == 6
 
 
 def test_a_run_is_waited_for_that_is_still_saving_what_it_has(
@@ -242,6 +245,6 @@ def test_a_folder_that_cannot_be_locked_fails_its_run_alone(
             raise DatasetError(f"{root}: its disk does not support locks")
 
     monkeypatch.setattr(engines, "wait_until_free", refuse)
-    made = run_experiment(plan_of(grid))
-    assert (made.n_done, len(made.failures)) == (9, 3)
+    made = run_experiment(plan_of(grid, text=SMALL))
+    assert (made.n_done, len(made.failures)) == (3, 3)
     assert all("its disk does not support locks" in str(each) for each in made.failures)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from building import Cli, Make
+from building import Cli, build_demo
 from simulated import rows_of_file, write_rows
 
 from clevrhope.dataset.clevr_json import read_row_lines
@@ -22,12 +22,13 @@ HOP = "rubber_cylinder"
 SPLITS = ("complex_iid", "complex_ood")
 
 
-@pytest.fixture
-def folder(make: Make, tmp_path: Path) -> Path:
-    make(tmp_path / "data", sizes={"train": 300, "complex_iid": 120, "complex_ood": 30})
-    make_suite(tmp_path / "data", "carets")
-    make_suite(tmp_path / "data", "rad")
-    return tmp_path / "data"
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("baselines") / "data"
+    build_demo(out, sizes={"train": 300, "complex_iid": 120, "complex_ood": 30})
+    make_suite(out, "carets")
+    make_suite(out, "rad")
+    return out
 
 
 @cache

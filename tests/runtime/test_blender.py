@@ -18,7 +18,7 @@ from clevrhope.errors import RenderError
 from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.settings import BlenderSettings
 from clevrhope.runtime import blender as libraries
-from wording import check_words, refused
+from wording import check_refused, check_words
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,7 @@ def test_the_variable_goes_first_then_this_environment(
     assert found() == libraries.Blender(other, Path("/there/bpy"), None)
     assert found().command("some.module")[:3] == (str(other), "-E", "-P")
     program(other, says("4.2.0"))
-    with refused(RenderError):
-        libraries.check_blender()
+    check_refused(RenderError, libraries.check_blender)
 
 
 @pytest.mark.parametrize("named", ["some-python", "./some-python"])

@@ -19,7 +19,7 @@ from clevrhope.metrics.predictions import read_predictions
 from clevrhope.splits.palettes import file_palette_name
 from growth import MOST_GROWTH, growth
 from waiting import HANG_S
-from wording import refused
+from wording import check_refused, refused
 
 
 def test_a_compressed_torch_file(tmp_path: Path) -> None:
@@ -27,8 +27,7 @@ def test_a_compressed_torch_file(tmp_path: Path) -> None:
     path = tmp_path / "weights.pth"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("archive/data.pkl", b"\0" * (1 << 26))
-    with refused(ConfigError):
-        weights.read_weights(path, what="weights")
+    check_refused(ConfigError, weights.read_weights, path, what="weights")
 
 
 @pytest.mark.slow
@@ -41,8 +40,7 @@ def test_a_parquet_file_of_one_repeated_row(tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     pq.write_table(table, path, row_group_size=n)
     assert path.stat().st_size < 1 << 20
-    with refused(PredictionsError):
-        next(iter(read_predictions(path)))
+    check_refused(PredictionsError, next, iter(read_predictions(path)))
 
 
 @pytest.mark.parametrize(
@@ -60,8 +58,7 @@ def test_settings_in_yaml_that_are_none(tmp_path: Path, text: str) -> None:
     network = pytest.importorskip("clevrhope.features.frcnn_network")
     path = tmp_path / "config.yaml"
     path.write_text(text)
-    with refused(ConfigError):
-        checkpoint.read_config(path, network.FrcnnConfig())
+    check_refused(ConfigError, checkpoint.read_config, path, network.FrcnnConfig())
 
 
 @pytest.mark.slow
@@ -72,8 +69,7 @@ def test_settings_in_yaml_take_no_quadratic_time(tmp_path: Path) -> None:
 
     def refuse(n: int) -> None:
         path.write_text("- a\n" * n)
-        with refused(ConfigError):
-            checkpoint.read_config(path, network.FrcnnConfig())
+        check_refused(ConfigError, checkpoint.read_config, path, network.FrcnnConfig())
 
     assert growth(refuse) < MOST_GROWTH
 
@@ -111,8 +107,7 @@ def test_a_whole_file_that_cannot_be_opened_is_not_to_be_removed(tmp_path: Path)
 
 
 def test_a_palette_with_a_long_name_is_refused_early(tmp_path: Path) -> None:
-    with refused(ConfigError):
-        file_palette_name(tmp_path / f"{'a' * 190}.json")
+    check_refused(ConfigError, file_palette_name, tmp_path / f"{'a' * 190}.json")
 
 
 @pytest.mark.slow

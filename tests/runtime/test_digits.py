@@ -15,7 +15,7 @@ from clevrhope.metrics.rows import Target
 from clevrhope.pipeline import parse_shard
 from clevrhope.runtime.digits import MOST_DIGITS, read_digits
 from clevrhope.splits.hops import name_order
-from wording import check_words, refused
+from wording import check_refused, check_words, refused
 
 LONG = "7" * 5000
 """More digits than Python's own int() reads."""
@@ -42,8 +42,7 @@ def test_long_numbers_are_read_or_refused_wherever_numbers_are_texts(tmp_path: P
     "text", ["/16", "3/", "0/16", "17/16", "0/0", "2(x3)/16", "1,3/16", "3", LONG, f"1/{LONG}"]
 )
 def test_a_shard_that_is_none_says_what_is_odd(text: str) -> None:
-    with refused(ConfigError):
-        parse_shard(text)
+    check_refused(ConfigError, parse_shard, text)
 
 
 def test_a_shard_may_have_spaces() -> None:
@@ -53,8 +52,7 @@ def test_a_shard_may_have_spaces() -> None:
 @pytest.mark.parametrize("text", ["2(x3)", "4,4", "-1", "all", LONG])
 def test_a_variable_that_is_no_number_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAYON_NUM_THREADS", text)
-    with refused(ConfigError):
-        NativeRenderer()
+    check_refused(ConfigError, NativeRenderer)
 
 
 @pytest.mark.parametrize(("text", "n"), [("3", 3), (" 3 ", 3), ("", 5), ("0", 5)])

@@ -27,7 +27,7 @@ from clevrhope.runtime.forms import (
     Nullable,
     check_form,
 )
-from wording import refused
+from wording import check_refused
 
 KINDS: dict[str, tuple[Kind, list[Any], list[Any]]] = {
     "any": (ANY, [None, 1, "", [], {}], []),
@@ -50,8 +50,7 @@ def test_each_kind_takes_its_values_and_no_others(kind: Kind, right: list[Any], 
     for value in right:
         check_form({"a": value}, Fields({"a": kind}), "f.json")
     for value in wrong:
-        with refused(DatasetError):
-            check_form({"a": value}, Fields({"a": kind}), "f.json")
+        check_refused(DatasetError, check_form, {"a": value}, Fields({"a": kind}), "f.json")
 
 
 FORM = Fields(
@@ -109,16 +108,13 @@ WRONG: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("change", WRONG.values(), ids=WRONG)
 def test_what_is_wrong_is_named_with_its_place(change: dict[str, Any]) -> None:
     value = {key: each for key, each in {**whole(), **change}.items() if each is not MISSING}
-    with refused(ConfigError):
-        check_form(value, FORM, "f.json", error=ConfigError, remedy="make it again")
+    check_refused(ConfigError, check_form, value, FORM, "f.json", error=ConfigError, remedy="make it again")
 
 
 def test_the_whole_value_is_of_another_kind() -> None:
     for value in ([], None, "a", 3):
-        with refused(DatasetError):
-            check_form(value, FORM, "f.json")
-        with refused(DatasetError):
-            check_form(value, FORM, "f.json", place="rows[3]")
+        check_refused(DatasetError, check_form, value, FORM, "f.json")
+        check_refused(DatasetError, check_form, value, FORM, "f.json", place="rows[3]")
 
 
 LONG: dict[str, tuple[Form, Any]] = {

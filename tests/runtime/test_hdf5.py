@@ -12,7 +12,7 @@ import pytest
 
 from clevrhope.dataset.hdf5 import Array, Schema, open_hdf5, reading_hdf5
 from clevrhope.errors import DatasetError
-from wording import refused
+from wording import check_refused, refused
 
 N = 100
 COLUMNS = Schema(
@@ -156,8 +156,7 @@ def test_a_file_of_the_schema_is_opened_with_what_else_is_in_it(tmp_path: Path) 
 def test_the_rows_that_a_manifest_gives_are_the_most(tmp_path: Path) -> None:
     path = columns(tmp_path / "a.h5", lambda file: file.create_dataset("indices", data=np.arange(2 * N)))
     open_hdf5(path, COLUMNS, max_rows=N).close()
-    with refused(DatasetError):
-        open_hdf5(path, COLUMNS, max_rows=N - 1)
+    check_refused(DatasetError, open_hdf5, path, COLUMNS, max_rows=N - 1)
 
 
 def cut(path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import WRITTEN, check_own, write_own
-from wording import refused
+from wording import check_refused
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -26,10 +26,8 @@ def test_a_users_file_stays(edited: bool, tmp_path: Path) -> None:
     if edited:
         write_own(tmp_path, {"a.toml": b"1"})
     (tmp_path / "a.toml").write_bytes(b"mine")
-    with refused(DatasetError):
-        check_own(tmp_path, ["a.toml"])
-    with refused(DatasetError):
-        write_own(tmp_path, {"b.toml": b"1", "a.toml": b"2"})
+    check_refused(DatasetError, check_own, tmp_path, ["a.toml"])
+    check_refused(DatasetError, write_own, tmp_path, {"b.toml": b"1", "a.toml": b"2"})
     assert content(tmp_path) == {"a.toml": b"mine"}
 
 
@@ -44,8 +42,7 @@ def test_in_a_folder_of_its_own_what_was_written_before_is_removed_and_nothing_e
     write_own(tmp_path, {"both.json": b"2", "new.json": b"2"}, alone="*.json")
     assert content(tmp_path) == {"both.json": b"2", "new.json": b"2", "notes.txt": b"mine"}
     (tmp_path / "mine.json").write_bytes(b"mine")
-    with refused(DatasetError):
-        write_own(tmp_path, {"both.json": b"3"}, alone="*.json")
+    check_refused(DatasetError, write_own, tmp_path, {"both.json": b"3"}, alone="*.json")
     assert content(tmp_path)["both.json"] == b"2"
 
 
@@ -72,6 +69,5 @@ def test_a_write_that_was_killed_is_done_again(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize("broken", ["[]", '{"a": 1}', '{"a": "x"}', '{"a": ["x"]}', "{", "[" * 10_000])
 def test_a_broken_list_is_told(broken: str, tmp_path: Path) -> None:
     (tmp_path / WRITTEN).write_text(broken)
-    with refused(DatasetError):
-        write_own(tmp_path, {"a": b"1"})
+    check_refused(DatasetError, write_own, tmp_path, {"a": b"1"})
     assert not (tmp_path / "a").exists()

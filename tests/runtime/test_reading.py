@@ -19,7 +19,7 @@ from clevrhope.runtime.reading import (
     read_bytes,
     reading,
 )
-from wording import refused
+from wording import check_refused, refused
 
 FAILURES: dict[str, Exception] = {
     "missing": FileNotFoundError(errno.ENOENT, "x"),
@@ -71,8 +71,7 @@ def test_a_file_is_read_whole_up_to_the_limit(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
     path.write_bytes(b"0123456789")
     assert read_bytes(path, "a number", max_bytes=10) == b"0123456789"
-    with refused(DatasetError):
-        read_bytes(path, "a number", max_bytes=9)
+    check_refused(DatasetError, read_bytes, path, "a number", max_bytes=9)
 
 
 def test_links_to_a_file_are_followed(tmp_path: Path) -> None:
@@ -109,8 +108,7 @@ def test_what_is_no_file_is_not_read(make: Callable[[Path], object], tmp_path: P
 
 @pytest.mark.parametrize("name", ["a\0b", "a" * 300])
 def test_a_name_that_no_file_can_have_gets_a_sentence(name: str, tmp_path: Path) -> None:
-    with refused(DatasetError):
-        read_bytes(tmp_path / name, "JSON")
+    check_refused(DatasetError, read_bytes, tmp_path / name, "JSON")
 
 
 def test_lines_are_counted_and_one_without_an_end_is_refused() -> None:
@@ -119,8 +117,7 @@ def test_lines_are_counted_and_one_without_an_end_is_refused() -> None:
     longest = "x" * (MAX_LINE - 1) + "\n"
     found = numbered_lines(Path("a.jsonl"), io.StringIO(f"{longest}x{longest}"))
     assert next(found) == (1, longest)
-    with refused(PredictionsError):
-        next(found)
+    check_refused(PredictionsError, next, found)
 
 
 def test_what_the_system_says_goes_on_in_lower_case() -> None:

@@ -28,10 +28,7 @@ READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "vocabulary": ("properties.json", lambda path: read_vocabulary(path).attribute_types),
     "scenes": ("scenes.json", lambda path: read_scenes(path).to_json()),
     "rows of scenes": ("scenes.json", lambda path: list(read_rows(path))),
-    "questions": (
-        "questions.json",
-        lambda path: execute_batch(path, path.with_name("scenes.json")).tolist(),
-    ),
+    "questions": ("questions.json", lambda path: execute_batch(path, path.with_name("scenes.json")).tolist()),
     "templates": (
         "templates/one_hop.json",
         lambda path: read_templates(read_world(), path.parent).fingerprint,

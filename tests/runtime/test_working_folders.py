@@ -8,13 +8,8 @@ from building import stamps
 
 from clevrhope.dataset.layout import FOLDERS, Layout, image_filename, images_of, numbered_files, own_files
 from clevrhope.errors import DatasetError
-from clevrhope.runtime.atomic import (
-    WorkingFolder,
-    sweep,
-    temporary_path,
-    write_whole,
-)
-from wording import refused
+from clevrhope.runtime.atomic import WorkingFolder, sweep, temporary_path, write_whole
+from wording import check_refused
 
 
 @pytest.fixture
@@ -53,8 +48,7 @@ FOREIGN = [
 def test_a_users_file_in_it_is_named_and_stays(name: str, work: WorkingFolder) -> None:
     (work.path / name).write_text("mine")
     before = stamps(work.path)
-    with refused(DatasetError):
-        work.check()
+    check_refused(DatasetError, work.check)
     assert stamps(work.path) == before
     work.remove()
     assert [path.name for path in work.path.iterdir()] == [name]
@@ -75,8 +69,7 @@ def test_what_is_no_file_is_a_users_whatever_its_name(
         path.symlink_to(tmp_path / "elsewhere")
     else:
         os.mkfifo(path)
-    with refused(DatasetError):
-        work.check()
+    check_refused(DatasetError, work.check)
     work.remove()
     assert [each.name for each in work.path.iterdir()] == [name]
     assert (tmp_path / "elsewhere").read_text() == "mine"
@@ -92,8 +85,7 @@ def test_something_else_in_its_place_is_in_the_way_and_stays(kind: str, work: Wo
         work.path.write_text("mine")
     else:
         work.path.symlink_to(elsewhere if kind == "link to a folder" else "none")
-    with refused(DatasetError):
-        work.check()
+    check_refused(DatasetError, work.check)
     work.remove()
     assert os.path.lexists(work.path)
     assert stamps(elsewhere) == before
@@ -168,7 +160,6 @@ def test_a_folder_in_place_of_the_temporary_file_is_told_and_stays(tmp_path: Pat
     path = tmp_path / "a.json"
     temporary_path(path).mkdir()
     (temporary_path(path) / "mine").write_text("mine")
-    with refused(DatasetError):
-        write_whole(path, b"written")
+    check_refused(DatasetError, write_whole, path, b"written")
     assert (temporary_path(path) / "mine").read_text() == "mine"
     assert not path.exists()

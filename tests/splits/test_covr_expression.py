@@ -23,7 +23,7 @@ from clevrhope.splits.covr.expression import (
     parse_expression,
 )
 from clevrhope.splits.covr.selection import Predicate
-from wording import refused
+from wording import check_refused
 
 A, B, C = (Condition(name, np.copy) for name in PROPERTIES[:3])
 EVERY_ROW = [
@@ -112,8 +112,7 @@ def test_an_expression_is_read(text: str, expected: Expression) -> None:
     ],
 )
 def test_an_error_says_where_and_what(text: str) -> None:
-    with refused(ConfigError):
-        parsed(text)
+    check_refused(ConfigError, parsed, text)
 
 
 @pytest.mark.parametrize("opening", ["(", "!"])
@@ -121,8 +120,7 @@ def test_nesting_has_an_end(opening: str) -> None:
     closing = ")" if opening == "(" else ""
     inside = opening * MOST_NESTED + "compscope" + closing * MOST_NESTED
     assert list(leaves(parsed(inside))) == [A]
-    with refused(ConfigError):
-        parsed(opening * 10_000 + "compscope")
+    check_refused(ConfigError, parsed, opening * 10_000 + "compscope")
     assert len(list(leaves(parsed(" & ".join(["compscope"] * 10_000))))) == 10_000
 
 

@@ -10,7 +10,7 @@ from covr_descriptions import TERMS, described
 from clevrhope.errors import SplitError
 from clevrhope.splits.covr.description import Description
 from clevrhope.splits.covr.lexical import LEAST_ALONE, LEAST_TOGETHER, SHARE, LexicalDraw, draw_pairs
-from wording import refused
+from wording import check_refused
 
 
 def with_terms(n_questions: int, share: float, split: str) -> Description:
@@ -66,14 +66,12 @@ def train_with_one_pair(n_alone: int) -> Description:
 def test_terms_that_are_not_seen_alone_are_not_held_out() -> None:
     dev = described([["red", "cube"]] * LEAST_TOGETHER, split="covr_dev")
     assert draw_pairs(1, train=train_with_one_pair(LEAST_ALONE), dev=dev).pairs == (("cube", "red"),)
-    with refused(SplitError):
-        draw_pairs(1, train=train_with_one_pair(LEAST_ALONE - 1), dev=dev)
+    check_refused(SplitError, draw_pairs, 1, train=train_with_one_pair(LEAST_ALONE - 1), dev=dev)
 
 
 def test_pairs_that_could_not_be_scored_are_not_held_out() -> None:
     dev = described([["red", "cube"]] * (LEAST_TOGETHER - 1) + [["cube"]] * 100, split="covr_dev")
-    with refused(SplitError):
-        draw_pairs(1, train=train_with_one_pair(LEAST_ALONE), dev=dev)
+    check_refused(SplitError, draw_pairs, 1, train=train_with_one_pair(LEAST_ALONE), dev=dev)
 
 
 def test_pairs_that_do_not_occur_in_train_are_not_drawn() -> None:
@@ -89,5 +87,4 @@ def test_too_few_questions_in_all_are_an_error() -> None:
         [*(list(pair) for pair in combinations(TERMS, 2)), *([[term] for term in TERMS] * 60)] * 2
     )
     dev = described([list(TERMS)] * LEAST_TOGETHER, split="covr_dev")
-    with refused(SplitError):
-        draw_pairs(3, train=train, dev=dev)
+    check_refused(SplitError, draw_pairs, 3, train=train, dev=dev)

@@ -12,7 +12,7 @@ from clevrhope import _core
 from clevrhope.errors import VocabularyError
 from clevrhope.export.covr import PATTERNS
 from clevrhope.programs import default_vocabulary
-from wording import refused
+from wording import check_refused, refused
 
 TEMPLATE_OF_KIND = {kind: template for template, kind in PATTERNS.items()}
 QUANTIFIERS = ("all", "some", "none", "all_same")
@@ -172,10 +172,8 @@ def test_numbers_and_lengths_are_checked() -> None:
             question(vocabulary), np.asarray(templates, np.uint32), np.asarray(answers, np.uint32)
         )
 
-    with refused(IndexError):
-        call([15], [0])
-    with refused(IndexError):
-        call([0], [len(vocabulary.set_answers)])
+    check_refused(IndexError, call, [15], [0])
+    check_refused(IndexError, call, [0], [len(vocabulary.set_answers)])
     with pytest.raises(ValueError, match="arrays of 1 and of 2 entries"):
         call([0, 0], [0])
     with pytest.raises(ValueError, match="arrays of 1 and of 0 entries"):
@@ -193,7 +191,6 @@ def test_a_vocabulary_of_many_values_has_no_masks() -> None:
     colors = {f"c{number}": [number, 0, 0] for number in range(60)}
     properties = {"sizes": {"s": 1}, "colors": colors, "materials": {"m": "m"}, "shapes": {"b": "b"}}
     vocabulary = _core.Vocabulary(json.dumps(properties).encode(), file="p.json")
-    with refused(VocabularyError):
-        _core.covr_term_names(vocabulary)
+    check_refused(VocabularyError, _core.covr_term_names, vocabulary)
     with refused(VocabularyError):
         _core.covr_properties(question(vocabulary), np.zeros(1, np.uint32), np.zeros(1, np.uint32))

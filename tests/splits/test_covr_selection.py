@@ -11,13 +11,8 @@ from hypothesis import strategies as st
 from clevrhope.errors import ConfigError, SplitError
 from clevrhope.splits.covr.description import Description
 from clevrhope.splits.covr.lexical import draw_pairs
-from clevrhope.splits.covr.selection import (
-    SelectedRows,
-    bind_predicate,
-    resolved_predicate,
-    select_rows,
-)
-from wording import refused
+from clevrhope.splits.covr.selection import SelectedRows, bind_predicate, resolved_predicate, select_rows
+from wording import check_refused
 
 HAS, LACKS = ["num-3"], ["has-count"]
 PLAIN_DEV = described([LACKS, HAS, LACKS, LACKS], split="covr_dev")
@@ -90,19 +85,15 @@ def test_an_empty_set_is_an_error(
 ) -> None:
     sets = {"train": described(train), "dev": described(dev, split="covr_dev")}
     predicate = bind_predicate("num-3", **sets)
-    with refused(SplitError):
-        select_rows(predicate, **sets, test=described(test, split="covr_test"))
+    check_refused(SplitError, select_rows, predicate, **sets, test=described(test, split="covr_test"))
 
 
 def test_a_pair_that_does_not_occur_is_an_error() -> None:
     train = described([["red", "cube"], ["blue"]])
     assert bind_predicate("lexical:red+cube", train=train, dev=PLAIN_DEV).draws == {}
-    with refused(SplitError):
-        bind_predicate("num-3 | lexical:red+blue", train=train, dev=PLAIN_DEV)
-    with refused(ConfigError):
-        bind_predicate("num-3 | num-9", train=train, dev=PLAIN_DEV)
-    with refused(SplitError):
-        bind_predicate("num-3 & !lexical-2", train=train, dev=train)
+    check_refused(SplitError, bind_predicate, "num-3 | lexical:red+blue", train=train, dev=PLAIN_DEV)
+    check_refused(ConfigError, bind_predicate, "num-3 | num-9", train=train, dev=PLAIN_DEV)
+    check_refused(SplitError, bind_predicate, "num-3 & !lexical-2", train=train, dev=train)
 
 
 def with_pairs(split: str) -> Description:
@@ -135,5 +126,4 @@ def test_the_resolved_text_names_the_pairs_and_means_the_same() -> None:
         [HAS, LACKS, ["num-3", "compscope"], list(pair), ["has-count", *pair], ["compscope"]]
     )
     assert again.holds(questions).tolist() == predicate.holds(questions).tolist()
-    with refused(ConfigError):
-        resolved_predicate("num-3 & lexical-2", train.words)
+    check_refused(ConfigError, resolved_predicate, "num-3 & lexical-2", train.words)

@@ -9,7 +9,7 @@ from program_strategies import VALUES
 from clevrhope.errors import ConfigError
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import NONE, Hop, paper_hops, parse_hop
-from wording import refused
+from wording import check_refused
 
 CLEVR = list(VALUES.items())
 
@@ -81,8 +81,7 @@ def test_wider_conjunctions_have_one_name_however_they_are_given() -> None:
     ],
 )
 def test_other_names_get_a_sentence(name: str) -> None:
-    with refused(ConfigError):
-        parse_hop(name, CLEVR)
+    check_refused(ConfigError, parse_hop, name, CLEVR)
 
 
 def test_a_pair_without_a_shape_is_a_thing_after_an_article() -> None:
@@ -95,5 +94,4 @@ def test_a_palette_may_have_the_name_of_a_value() -> None:
     types = read_world().attribute_types
     hop = parse_hop("cyan_cylinder-metal", types)
     assert (hop.name, hop.palette) == ("cyan_cylinder-metal", "metal")
-    with refused(ConfigError):
-        parse_hop("rubber-cylinder", types)
+    check_refused(ConfigError, parse_hop, "rubber-cylinder", types)

@@ -18,6 +18,7 @@ pytest.importorskip("torch")
 from building import add_sets, build_demo
 
 from clevrhope.features.extraction import make_features
+from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime.progress import Advance
 from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run import train
@@ -135,6 +136,15 @@ def folder(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     add_sets(Path(copy))
     make_features(copy, kind="pixels", size=(24, 16))
     make_features(copy, kind="attributes")
+    return copy
+
+
+@pytest.fixture(scope="session")
+def paired(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the dataset with both suites, not to be changed."""
+    copy = Path(shutil.copytree(dataset, tmp_path_factory.mktemp("paired") / "data"))
+    for suite in ("carets", "rad"):
+        make_suite(copy, suite, hops=[HOP])
     return copy
 
 

@@ -30,7 +30,7 @@ from clevrhope.training.data import Questions
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.request import TrainRequest, covr_part_name, default_out
 from clevrhope.training.train_sets import choose_covr_split
-from wording import check_words, refused
+from wording import check_refused, check_words
 
 SIZE = 2000
 PREDICATE = "compscope & has-quant-all"
@@ -98,8 +98,7 @@ def test_a_run_is_trained_and_tuned_without_the_property_but_for_its_shots(
         **{"role": "split", "given": PREDICATE, "predicate": "(compscope & has-quant-all)"},
         **{"shots": 8, "rows": len(expected)},
     }
-    with refused(BindingError):
-        run(**{**request, "shots": 9})
+    check_refused(BindingError, run, **{**request, "shots": 9})
     _, last = evaluate(tmp_path / "run", device="cpu")
     assert set(last.percent) == {"covr_dev", "covr_test", "covr_test_paraphrased", "covr_test_ood"}
     row = json.loads(last.path.read_text().partition("\n")[0])
@@ -260,5 +259,4 @@ def test_predictions_are_not_of_another_train_set(run: Train, folder: Path, tmp_
     run(**of_sets(folder))
     changed = {**info(tmp_path / "run"), "train_sha256": "0" * 64}
     (tmp_path / "run/run.json").write_text(json.dumps(changed))
-    with refused(ConfigError):
-        evaluate(tmp_path / "run", device="cpu")
+    check_refused(ConfigError, evaluate, tmp_path / "run", device="cpu")

@@ -27,7 +27,7 @@ from clevrhope.report.results import measure
 from clevrhope.report.runs import find_sources
 from clevrhope.training.evaluation import evaluate
 from waiting import HANG_S, wait_until
-from wording import refused
+from wording import check_refused, refused
 
 SPLITS = ("complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
 
@@ -87,10 +87,8 @@ def test_some_checkpoints_and_splits_elsewhere(run: Train, tmp_path: Path) -> No
     )
     assert made.path == tmp_path / "out/predictions/words.predict.jsonl"
     assert {row["split"] for row in rows(made.path)} == {"minimal_ood"}
-    with refused(ConfigError):
-        evaluate(tmp_path / "run", checkpoints=["lats"])
-    with refused(ConfigError):
-        evaluate(tmp_path / "run", splits=["train"])
+    check_refused(ConfigError, evaluate, tmp_path / "run", checkpoints=["lats"])
+    check_refused(ConfigError, evaluate, tmp_path / "run", splits=["train"])
 
 
 def test_some_splits_leave_a_files_others_as_they_are(run: Train, tmp_path: Path) -> None:
@@ -113,13 +111,11 @@ def test_some_splits_leave_a_files_others_as_they_are(run: Train, tmp_path: Path
     # Weights that came later answered none of what is there; nor is known who answered rows of old files.
     (folder / "weights/last.safetensors").write_bytes((folder / "weights/words.safetensors").read_bytes())
     content = made.path.read_bytes()
-    with refused(ConfigError):
-        evaluate(folder, **more, splits=["minimal_ood"])
+    check_refused(ConfigError, evaluate, folder, **more, splits=["minimal_ood"])
     assert made.path.read_bytes() == content
     assert evaluate(folder, **more)
     made.path.write_text("".join(f"{json.dumps({**row, 'made_by': None})}\n" for row in rows(made.path)))
-    with refused(ConfigError):
-        evaluate(folder, **more, splits=["minimal_ood"])
+    check_refused(ConfigError, evaluate, folder, **more, splits=["minimal_ood"])
 
 
 def test_a_copy_of_the_dataset_is_the_runs_own_and_one_with_other_questions_is_not(
@@ -135,8 +131,7 @@ def test_a_copy_of_the_dataset_is_the_runs_own_and_one_with_other_questions_is_n
     manifest = json.loads((copy / "manifest.json").read_text())
     manifest["files"][f"hops/{HOP}/minimal_ood.h5"]["sha256"] = "0" * 64
     (copy / "manifest.json").write_text(json.dumps(manifest, indent=2))
-    with refused(ConfigError):
-        evaluate(folder, **more, dataset=copy)
+    check_refused(ConfigError, evaluate, folder, **more, dataset=copy)
     # Where the one it was trained on is gone, it has moved.
     shutil.rmtree(trained_on)
     assert evaluate(folder, **more, dataset=copy)
@@ -151,39 +146,31 @@ def test_notes_of_features_are_in_every_row(run: Train, dataset: Path, tmp_path:
 
 
 def test_a_run_that_is_not_finished(run: Train, tmp_path: Path) -> None:
-    with refused(DatasetError):
-        evaluate(tmp_path)
+    check_refused(DatasetError, evaluate, tmp_path)
     run()
     (tmp_path / "run/weights/last.safetensors").unlink()
-    with refused(ConfigError):
-        evaluate(tmp_path / "run")
-    with refused(DatasetError):
-        run()
+    check_refused(ConfigError, evaluate, tmp_path / "run")
+    check_refused(DatasetError, run)
     assert len(evaluate(tmp_path / "run", checkpoints=["words"], device="cpu")) == 1
     (mine := tmp_path / "run/weights/mine.safetensors").write_bytes(b"somebody else's")
     shutil.copyfile(tmp_path / "run/weights/words.safetensors", tmp_path / "run/weights/last.safetensors")
-    with refused(DatasetError):
-        run()
+    check_refused(DatasetError, run)
     run("other", seed=7)
     shutil.copyfile(tmp_path / "other/weights/last.safetensors", mine)
-    with refused(DatasetError):
-        evaluate(tmp_path / "run", device="cpu")
+    check_refused(DatasetError, evaluate, tmp_path / "run", device="cpu")
     mine.unlink()
     (tmp_path / "run/weights/last.safetensors").unlink()
     (tmp_path / "run/finished.json").unlink()
-    with refused(ConfigError):
-        evaluate(tmp_path / "run")
+    check_refused(ConfigError, evaluate, tmp_path / "run")
     shutil.rmtree(tmp_path / "run/weights")
-    with refused(ConfigError):
-        evaluate(tmp_path / "run")
+    check_refused(ConfigError, evaluate, tmp_path / "run")
 
 
 def test_weights_of_a_finished_run_that_are_cut_off(run: Train, tmp_path: Path) -> None:
     run()
     path = tmp_path / "run/weights/words.safetensors"
     path.write_bytes(path.read_bytes()[:-10])
-    with refused(DatasetError):
-        run()
+    check_refused(DatasetError, run)
 
 
 @pytest.mark.slow
@@ -192,15 +179,13 @@ def test_what_does_not_belong_together(run: Train, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     other = build_demo(tmp_path / "other", seed=6, images="h5").folder
     make_features(other, kind="pixels", size=(24, 8))
-    with refused(DatasetError):
-        evaluate(folder, dataset=other)
+    check_refused(DatasetError, evaluate, folder, dataset=other)
     shutil.rmtree(other / "features")
     make_features(other, kind="pixels", size=(24, 16))
     # Another dataset with the same words: its predictions would pass for the run's own.
     more = {"dataset": other, "checkpoints": ["last"], "device": "cpu"}
     for out in (None, folder, run("second").folder):
-        with refused(ConfigError):
-            evaluate(folder, **more, out=out)
+        check_refused(ConfigError, evaluate, folder, **more, out=out)
         assert not (folder / "predictions").exists()
     (made,) = evaluate(folder, **more, out=tmp_path / "elsewhere")
     assert made.path == tmp_path / "elsewhere/predictions/last.predict.jsonl"
@@ -217,30 +202,25 @@ def test_what_does_not_belong_together(run: Train, tmp_path: Path) -> None:
     (folder / "weights/last.safetensors").write_bytes(
         (tmp_path / "trained_there/weights/last.safetensors").read_bytes()
     )
-    with refused(DatasetError):
-        evaluate(folder, dataset=other)
+    check_refused(DatasetError, evaluate, folder, dataset=other)
     shutil.copyfile(folder / "weights/last.safetensors", tmp_path / "last.safetensors")
     run("wide", settings={"width": 9})
     shutil.copyfile(tmp_path / "wide/weights/last.safetensors", folder / "weights/last.safetensors")
-    with refused(DatasetError):
-        evaluate(folder, checkpoints=["last"])
+    check_refused(DatasetError, evaluate, folder, checkpoints=["last"])
     (folder / "weights/last.safetensors").write_bytes(b"weights")
-    with refused(DatasetError):
-        evaluate(folder, checkpoints=["last"])
+    check_refused(DatasetError, evaluate, folder, checkpoints=["last"])
 
 
 def test_scores_of_another_number_of_answers(
     run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with refused(ConfigError):
-        run(model="tiny_models:WrongShape")
+    check_refused(ConfigError, run, model="tiny_models:WrongShape")
     assert not (tmp_path / "run").exists(), "told before anything is written, let alone trained"
     # What is right in training and wrong when evaluated is told then.
     monkeypatch.setenv("TINY_ANSWERS", "all")
     run(model="tiny_models:WrongShape")
     monkeypatch.delenv("TINY_ANSWERS")
-    with refused(ConfigError):
-        evaluate(tmp_path / "run", device="cpu")
+    check_refused(ConfigError, evaluate, tmp_path / "run", device="cpu")
 
 
 def test_the_command_tells_accuracies(run: Train, tmp_path: Path, cli: Cli) -> None:
@@ -315,10 +295,8 @@ def test_another_dataset_in_the_place_of_a_runs_own_is_none_of_its(
             reads(tmp_path / "run")
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     build_there(**change)
-    with refused(BindingError):
-        run(dataset=place)
-    with refused(ConfigError):
-        evaluate(tmp_path / "run", device="cpu")
+    check_refused(BindingError, run, dataset=place)
+    check_refused(ConfigError, evaluate, tmp_path / "run", device="cpu")
     _, skipped = measure(find_sources([tmp_path / "run"])[0])
     assert len(skipped) == 1
     assert "trained on another dataset than the one that is in" in skipped[0]
@@ -348,7 +326,6 @@ def test_a_class_of_ones_own_is_imported_only_if_the_command_line_names_it(
     assert "evil" not in sys.modules
     path.write_text(path.read_text().replace("evil:Evil", "tiny_models:Tiny"))
     monkeypatch.delitem(sys.modules, "tiny_models")
-    with refused(ConfigError):
-        evaluate("run")
+    check_refused(ConfigError, evaluate, "run")
     cli("evaluate", "run", "--model", "tiny_models:Tiny", "--quiet", "--device", "cpu")
     assert (tmp_path / "run/predictions/last.predict.jsonl").exists()

@@ -12,7 +12,7 @@ from short_runs import Train, stopped_states, weights
 
 from clevrhope.errors import DatasetError
 from clevrhope.training.checkpoints import check_states, remove_states, states_in
-from wording import refused
+from wording import check_refused
 
 
 @pytest.fixture
@@ -51,8 +51,7 @@ def test_a_users_file_where_states_are_removed_is_told_before_anything_starts(
 ) -> None:
     files = put(stopped, name)
     before = stamps(tmp_path)
-    with refused(DatasetError):
-        run()
+    check_refused(DatasetError, run)
     check_there(files)
     assert stamps(tmp_path) == before
 
@@ -76,8 +75,7 @@ def test_a_users_files_beside_states_stay_and_the_run_is_the_same(
 def test_a_file_that_comes_later_stays_with_its_folder(tmp_path: Path) -> None:
     files = put(tmp_path / "state", "000000005/mine.txt", "000000007/mine.txt")
     own = put(tmp_path / "state", "000000005/state.json", "000000006/tensors.safetensors")
-    with refused(DatasetError):
-        check_states(tmp_path / "state")
+    check_refused(DatasetError, check_states, tmp_path / "state")
     remove_states(tmp_path / "state")
     check_there(files)
     assert not any(path.exists() for path in own)
@@ -86,7 +84,6 @@ def test_a_file_that_comes_later_stays_with_its_folder(tmp_path: Path) -> None:
 
 def test_a_folder_of_a_users_is_not_taken_for_a_run(run: Train, tmp_path: Path) -> None:
     files = put(tmp_path / "run", "state/000000005/state.json", "notes.txt")
-    with refused(DatasetError):
-        run()
+    check_refused(DatasetError, run)
     check_there(files)
     assert not (tmp_path / "run/run.json").exists()

@@ -22,7 +22,7 @@ from clevrhope.models.names import build_model
 from clevrhope.training import gradients
 from clevrhope.training.device import computing
 from clevrhope.training.gradients import WARM_UP, Gradients, Made
-from wording import refused
+from wording import check_refused
 
 SMALL = {"hidden": 16, "heads": 2, "intermediate": 16, "language_layers": 1, "object_layers": 1}
 LXMERT = {**SMALL, "cross_layers": 2, "dropout": 0.0}
@@ -138,18 +138,15 @@ def test_lxmert_is_static_for_single_images_alone() -> None:
 
 def test_batches_that_differ_in_more_than_values_are_refused(recorder: Recorder) -> None:
     given = [*batches(), batches(1, size=5)[0]]
-    with refused(TrainingError):
-        results(small_lxmert(), given)
+    check_refused(TrainingError, results, small_lxmert(), given)
     vectors = given[0].features["vectors"].float()
     given[-1] = replace(given[0], features={**given[0].features, "vectors": vectors})
-    with refused(TrainingError):
-        results(small_lxmert(), given)
+    check_refused(TrainingError, results, small_lxmert(), given)
 
 
 def test_a_plan_is_refused(recorder: Recorder) -> None:
     given = [replace(each, plan=number) for number, each in enumerate(batches())]
-    with refused(TrainingError):
-        results(small_lxmert(), given)
+    check_refused(TrainingError, results, small_lxmert(), given)
 
 
 def test_work_that_cannot_be_recorded_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,8 +157,7 @@ def test_work_that_cannot_be_recorded_is_an_error(monkeypatch: pytest.MonkeyPatc
             raise RuntimeError("capture was invalidated")
 
     monkeypatch.setattr(gradients, "recorder", lambda device: refuse)
-    with refused(TrainingError):
-        results(small_lxmert(), batches())
+    check_refused(TrainingError, results, small_lxmert(), batches())
 
 
 def test_a_run_is_the_same_with_a_recording(run: Any, tmp_path: Path, recorder: Recorder) -> None:

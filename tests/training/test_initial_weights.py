@@ -20,7 +20,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.initial_weights import initial_warnings
 from clevrhope.training.request import TrainRequest
-from wording import refused
+from wording import check_refused
 
 MODEL = "object_transformer"
 STILL = {**OBJECTS, "recipe.rate": 1e-12}
@@ -65,8 +65,7 @@ def test_a_run_on_sets_starts_from_one_on_single_images(run: Train, folder: Path
     info = json.loads((tmp_path / "sets/run.json").read_text())
     assert (info["init"]["split"], info["init"]["size"], info["init"]["hop"]) == ("train", 100, HOP)
     # The request binds the run.
-    with refused(BindingError):
-        run("sets", **request)
+    check_refused(BindingError, run, "sets", **request)
     again = run("sets", init_from=tmp_path / "single", **request)
     assert again.resumed_at == 1
 
@@ -127,13 +126,11 @@ def test_what_the_other_run_may_have_seen_is_said(run: Train, folder: Path, tmp_
 def test_another_model_is_refused(run: Train, folder: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
     run("first", model=MODEL, dataset=folder, settings=OBJECTS, updates=1)
     wanted = {"model": MODEL, "dataset": folder, "settings": OBJECTS, "updates": 1, **changes}
-    with refused(ConfigError):
-        run("second", init_from=tmp_path / "first", **wanted)
+    check_refused(ConfigError, run, "second", init_from=tmp_path / "first", **wanted)
 
 
 def test_other_words_need_a_model_that_says_where_they_are(run: Train, folder: Path, tmp_path: Path) -> None:
     wanted: dict[str, Any] = {"model": "question_only", "settings": {"hidden": 16}, "updates": 1}
     run("first", dataset=folder, **wanted)
     run("second", dataset=folder, init_from=tmp_path / "first", **wanted)
-    with refused(ConfigError):
-        run("third", init_from=tmp_path / "first", **{**of_sets(folder), **wanted})
+    check_refused(ConfigError, run, "third", init_from=tmp_path / "first", **{**of_sets(folder), **wanted})

@@ -24,7 +24,7 @@ from clevrhope.training.answers import predict_answers
 from clevrhope.training.checkpoints import load_weights
 from clevrhope.training.data import Questions
 from clevrhope.training.evaluation import evaluate
-from wording import refused
+from wording import check_refused
 
 SMALL, LARGE, OTHER = "cyan_cylinder-d4", "cyan_cylinder-d16", "cyan_cube-d4"
 SIZES = {"train": 120, "val_iid": 24, "complex_iid": 24, "complex_ood": 10, "minimal_places": 1}
@@ -104,13 +104,10 @@ def test_another_sub_dataset_is_answered_beside_the_runs_own(trained: Path, pale
 
 @pytest.mark.slow
 def test_another_pair_and_another_dataset_are_refused(trained: Path, palettes: Path, tmp_path: Path) -> None:
-    with refused(ConfigError):
-        evaluate(trained, hop=OTHER, **LAST)
-    with refused(ConfigError):
-        evaluate(trained, hop="cyan_cylinder-d8", **LAST)
+    check_refused(ConfigError, evaluate, trained, hop=OTHER, **LAST)
+    check_refused(ConfigError, evaluate, trained, hop="cyan_cylinder-d8", **LAST)
     other = build_palettes(tmp_path / "other", seed=6)
-    with refused(ConfigError):
-        evaluate(trained, dataset=other, hop=SMALL, **LAST)
+    check_refused(ConfigError, evaluate, trained, dataset=other, hop=SMALL, **LAST)
     assert not (trained / "other_hops").exists()
     (made,) = evaluate(trained, dataset=other, hop=SMALL, out=tmp_path / "out", **LAST)
     assert made.path == tmp_path / "out/predictions/last.predict.jsonl"
@@ -119,8 +116,7 @@ def test_another_pair_and_another_dataset_are_refused(trained: Path, palettes: P
     manifest = json.loads((copy / "manifest.json").read_text())
     manifest["files"][f"hops/{SMALL}/complex_ood.h5"]["sha256"] = "0" * 64
     (copy / "manifest.json").write_text(json.dumps(manifest, indent=2))
-    with refused(ConfigError):
-        evaluate(trained, dataset=copy, hop=SMALL, **LAST)
+    check_refused(ConfigError, evaluate, trained, dataset=copy, hop=SMALL, **LAST)
     assert evaluate(trained, dataset=copy, **LAST)
 
 
@@ -144,8 +140,7 @@ def test_the_first_two_checkpoints_in_a_row_that_reach_an_accuracy(
 
 def test_weights_that_reached_it_and_were_not_kept_are_no_censored_run(trained: Path) -> None:
     accuracies(trained, {3: 95, 6: 95, 9: 80, 12: 80})
-    with refused(DatasetError):
-        evaluate(trained, reaching=90, splits=["complex_ood"], device="cpu")
+    check_refused(DatasetError, evaluate, trained, reaching=90, splits=["complex_ood"], device="cpu")
 
 
 def test_another_accuracy_takes_the_place_of_the_first(trained: Path) -> None:
@@ -161,18 +156,14 @@ def test_another_accuracy_takes_the_place_of_the_first(trained: Path) -> None:
 def test_what_cannot_be_reached_is_said(
     trained: Path, run: Train, palettes: Path, tmp_path: Path, cli: Cli
 ) -> None:
-    with refused(ConfigError):
-        evaluate(trained, reaching=90, **LAST)
+    check_refused(ConfigError, evaluate, trained, reaching=90, **LAST)
     for percent in (-1, 100.5, float("nan")):
-        with refused(ConfigError):
-            evaluate(trained, reaching=percent, device="cpu")
+        check_refused(ConfigError, evaluate, trained, reaching=percent, device="cpu")
     run("untuned", model=MODEL, dataset=palettes, hop=LARGE, updates=2, settings={"recipe.batch_size": 8})
-    with refused(DatasetError):
-        evaluate(tmp_path / "untuned", reaching=90, device="cpu")
+    check_refused(DatasetError, evaluate, tmp_path / "untuned", reaching=90, device="cpu")
     for folder in (trained, tmp_path / "untuned"):
         assert not (folder / "reached.json").exists()
     told = cli("evaluate", trained, "--reaching", 90, "--hop", OTHER, "--device", "cpu", "--quiet", code=2)
     assert told.err.startswith("clevrhope: --hop: the run holds out")
     (trained / "log.jsonl").write_text("{")
-    with refused(DatasetError):
-        evaluate(trained, reaching=90, device="cpu")
+    check_refused(DatasetError, evaluate, trained, reaching=90, device="cpu")

@@ -35,7 +35,7 @@ from clevrhope.pipeline.suites import make_suite
 from clevrhope.training.data import Questions
 from clevrhope.training.test_sets import map_vocab
 from clevrhope.training.train_sets import kept_rows
-from wording import refused
+from wording import check_refused
 
 DOCS = Path(__file__).parents[2] / "docs"
 TINY: Mapping[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
@@ -211,8 +211,7 @@ def test_parts_of_a_batch_have_their_own_text(worded: Path) -> None:
     n_images = (batch.images >= 0).sum(1).tolist()
     singles = [text for text, n in zip(batch.text(), n_images, strict=True) for _ in range(n)]
     assert batch.single_images().text() == singles
-    with refused(ConfigError):
-        Batch(*[torch.ones(0)] * 7, {}).text()
+    check_refused(ConfigError, Batch(*[torch.ones(0)] * 7, {}).text)
 
 
 def test_on_log_gets_every_record_in_order(run: Train, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from clevrhope.training.recipe_settings import recipe_of
 from clevrhope.training.request import TrainRequest
 from clevrhope.training.run_folder import RunFolder
 from clevrhope.training.stacked_runs import check_stackable
-from wording import refused
+from wording import check_refused
 
 PLAIN = {"model": "tiny_models:Plain", "tune_on": "val", "tune_every": 10}
 """A model that reads words alone."""
@@ -86,8 +86,7 @@ def test_scores_that_are_no_numbers_are_told_in_a_sentence(
         return self.words(batch.questions) * torch.nan  # type: ignore[no-any-return]
 
     monkeypatch.setattr(Plain, "predict", no_numbers)
-    with refused(TrainingError):
-        run(model="tiny_models:Plain", settings=REWARDS)
+    check_refused(TrainingError, run, model="tiny_models:Plain", settings=REWARDS)
 
 
 def test_a_run_on_rewards_learns_and_resumes_to_the_same_bits(run: Train, tmp_path: Path) -> None:
@@ -142,15 +141,11 @@ def test_a_run_stops_at_an_accuracy(run: Train, tmp_path: Path) -> None:
 
 
 def test_what_cannot_learn_from_rewards_or_stop_is_refused(run: Train, dataset: Path, tmp_path: Path) -> None:
-    with refused(ConfigError):
-        run(settings={"recipe.stop_at": 90})
-    with refused(ConfigError):
-        run(model="tensor_nmn", settings={**PIXELS, "recipe.objective": "rewards"})
+    check_refused(ConfigError, run, settings={"recipe.stop_at": 90})
+    check_refused(ConfigError, run, model="tensor_nmn", settings={**PIXELS, "recipe.objective": "rewards"})
     sets = TrainRequest("plain", dataset, HOP, 9, 1, tmp_path, settings=REWARDS, split="covr_train")
     stopping = {"recipe.stop_at": 90}
     stacked = TrainRequest("plain", dataset, HOP, 9, 1, tmp_path, settings=stopping, tune_on="val")
-    with refused(ConfigError):
-        recipe_of(Plain(9, 9), sets)
-    with refused(ConfigError):
-        check_stackable(Plain(9, 9), stacked)
+    check_refused(ConfigError, recipe_of, Plain(9, 9), sets)
+    check_refused(ConfigError, check_stackable, Plain(9, 9), stacked)
     assert not (tmp_path / "run").exists()

@@ -18,7 +18,7 @@ from clevrhope.training import data, device
 from clevrhope.training.device import chosen_precision, computing
 from clevrhope.training.recipe_settings import apply_settings
 from clevrhope.training.request import SIDE_BY_SIDE
-from wording import refused
+from wording import check_refused
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
@@ -62,15 +62,13 @@ def test_a_run_is_gone_on_with_in_its_own_precision_on_whatever_machine(
     monkeypatch.setattr(device, "has_bfloat16", lambda _: not first)
     assert run("stopped", **usual).resumed_at == 7
     assert weights(tmp_path / "stopped") == weights(tmp_path / "whole")
-    with refused(BindingError):
-        run("stopped", **usual, precision="float32" if first else "bf16")
+    check_refused(BindingError, run, "stopped", **usual, precision="float32" if first else "bf16")
 
 
 def test_a_setting_chooses_the_recipe_s_precision() -> None:
     recipe = Recipe((Stage("only", updates=2, batch_size=8),))
     assert apply_settings(recipe, {"precision": "bf16"}, None).precision == "bf16"
-    with refused(ConfigError):
-        apply_settings(recipe, {"precision": "bf61"}, None)
+    check_refused(ConfigError, apply_settings, recipe, {"precision": "bf61"}, None)
 
 
 N, QUESTIONS = 20, 53

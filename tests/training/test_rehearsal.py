@@ -17,7 +17,7 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Recipe, Stage
 from clevrhope.training.answers import check_programs
 from clevrhope.training.evaluation import evaluate
-from wording import refused
+from wording import check_refused, refused
 
 
 class Late(Tiny):
@@ -39,8 +39,7 @@ class Late(Tiny):
 
 def test_images_of_another_size_are_told_before_the_generators_stage(run: Train, tmp_path: Path) -> None:
     settings = {**NMN, "image_height": 20}
-    with refused(ConfigError):
-        run(model="tensor_nmn", settings=settings)
+    check_refused(ConfigError, run, model="tensor_nmn", settings=settings)
     assert not (tmp_path / "run").exists()
     made = run(model="tensor_nmn", settings={**settings, "image_height": 16, "recipe.updates": 1})
     assert made.updates == 3
@@ -51,8 +50,7 @@ def test_a_later_stages_loss_is_tried_first(
     gives: Any, run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Late, "gives", gives)
-    with refused(ConfigError):
-        run(model="test_rehearsal:Late")
+    check_refused(ConfigError, run, model="test_rehearsal:Late")
     assert not (tmp_path / "run").exists()
 
 
@@ -95,15 +93,13 @@ def test_a_stage_is_tried_with_the_weights_that_it_trains_and_backwards(
     late = Stage("late", 2, 8, loss="other", trains=("words",))
     monkeypatch.setattr(Late, "recipe", Recipe((Late.recipe.stages[0], late)))
     monkeypatch.setattr(Late, "gives", staticmethod(lambda batch: batch.features["pixels"].float().mean()))
-    with refused(ConfigError):
-        run(model="test_rehearsal:Late")
+    check_refused(ConfigError, run, model="test_rehearsal:Late")
 
     def looks_alone(self: Late, batch: Batch) -> Any:
         return self.look(batch.features["pixels"] / 255).sum()
 
     monkeypatch.setattr(Late, "other", looks_alone)  # whose weights this stage does not train
-    with refused(ConfigError):
-        run(model="test_rehearsal:Late")
+    check_refused(ConfigError, run, model="test_rehearsal:Late")
 
     def written_over(self: Late, batch: Batch) -> Any:
         squared = self.words(batch.questions).exp()
@@ -120,8 +116,7 @@ def test_a_stage_is_tried_with_the_weights_that_it_trains_and_backwards(
 def test_ways_of_writing_programs_are_tried(run: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Late, "gives", "the weights' loss")
     monkeypatch.setattr(Late, "program_ways", {"symbolic": "write"})
-    with refused(ConfigError):
-        run(model="test_rehearsal:Late")
+    check_refused(ConfigError, run, model="test_rehearsal:Late")
     with refused(ConfigError):
         check_programs(Late.__new__(Late), "write", Batch(*[torch.ones(0)] * 7, {}), [1])
 
@@ -136,8 +131,7 @@ def test_a_rehearsal_leaves_no_trace_in_the_weights(
 
 
 def test_a_folder_of_which_nothing_was_kept_is_taken_over(run: Train, dataset: Path, tmp_path: Path) -> None:
-    with refused(TrainingError):
-        run(model="tiny_models:Explodes")
+    check_refused(TrainingError, run, model="tiny_models:Explodes")
     before = (tmp_path / "run/log.jsonl").read_text()
     assert before
     made = run(settings={"width": 9})
@@ -149,8 +143,7 @@ def test_a_folder_of_which_nothing_was_kept_is_taken_over(run: Train, dataset: P
     # Where there is something to lose, it is kept.
     with pytest.raises(TrainingError):
         run("kept", model="tiny_models:Explodes", save_every=10)
-    with refused(BindingError):
-        run("kept")
+    check_refused(BindingError, run, "kept")
 
 
 def test_a_model_that_cannot_be_copied_is_trained_all_the_same(
@@ -170,10 +163,8 @@ def test_a_build_that_gives_no_module_is_told(
     run("good", **usual)
     for named in ("none", "words"):
         monkeypatch.setenv("TINY_BUILDS", named)
-        with refused(ConfigError):
-            run("bad", **usual)
-        with refused(ConfigError):
-            evaluate(tmp_path / "good", device="cpu")
+        check_refused(ConfigError, run, "bad", **usual)
+        check_refused(ConfigError, evaluate, tmp_path / "good", device="cpu")
     assert not (tmp_path / "bad").exists()
 
 
@@ -182,8 +173,7 @@ def test_a_module_that_cannot_be_imported_is_told(
 ) -> None:
     (tmp_path / "imports_too_much.py").write_text("raise ImportError('made for another torch')\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    with refused(ConfigError):
-        run(model="imports_too_much:Model")
+    check_refused(ConfigError, run, model="imports_too_much:Model")
 
 
 @pytest.mark.parametrize(
@@ -202,6 +192,5 @@ def test_a_module_that_cannot_be_imported_is_told(
     ],
 )
 def test_what_cannot_be_trained(changes: dict[str, Any], run: Train, tmp_path: Path) -> None:
-    with refused(ClevrhopeError):
-        run(**changes)
+    check_refused(ClevrhopeError, run, **changes)
     assert not (tmp_path / "run").exists()

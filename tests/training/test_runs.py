@@ -35,7 +35,7 @@ from clevrhope.runtime.lock import locked
 from clevrhope.training.checkpoints import save_state
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.run_folder import FORMAT
-from wording import refused
+from wording import check_refused, refused
 
 
 @pytest.fixture
@@ -125,8 +125,7 @@ def test_a_run_ends_once_it_has_not_become_better_for_long(run: Train, tmp_path:
     usual: dict[str, Any] = {"tune_on": "val", "tune_every": 2, "settings": settings}
     made = check_resumes(run, tmp_path, 14, 3, **usual)
     assert made.updates == 12 + 6, "the best, and two that are no better"
-    with refused(ConfigError):
-        run("untuned", settings=settings)
+    check_refused(ConfigError, run, "untuned", settings=settings)
 
 
 def test_threads_are_a_part_of_a_run(run: Train, tmp_path: Path) -> None:
@@ -137,8 +136,7 @@ def test_threads_are_a_part_of_a_run(run: Train, tmp_path: Path) -> None:
     assert about["threads"] == 2
     assert about["made_with"]["instructions"] == torch.backends.cpu.get_cpu_capability()
     assert about["made_with"]["torch"]
-    with refused(BindingError):
-        run("whole")
+    check_refused(BindingError, run, "whole")
 
 
 seen: list[int] = []
@@ -169,8 +167,7 @@ def test_pretrained_weights_are_needed_once(
     assert weights(tmp_path / "stopped") == weights(tmp_path / "whole") != weights(tmp_path / "zero")
     assert run("stopped", **usual).updates == 30
     assert evaluate(tmp_path / "stopped", device="cpu")
-    with refused(ConfigError):
-        run("another", **usual)
+    check_refused(ConfigError, run, "another", **usual)
     assert not (tmp_path / "another").exists()
 
 
@@ -259,29 +256,24 @@ def test_where_a_split_for_tuning_is_missing_the_message_says_how_to_build_it(
     bare = build_demo(tmp_path / "bare", images="h5", splits=("train", "complex_iid")).folder
     make_features(bare, kind="pixels", size=(24, 16))
     for tune_on in ("val", "none:val"):
-        with refused(ConfigError):
-            run(dataset=bare, tune_on=tune_on)
+        check_refused(ConfigError, run, dataset=bare, tune_on=tune_on)
 
 
 def test_a_loss_that_is_no_number_stops_the_run(run: Train, tmp_path: Path) -> None:
-    with refused(TrainingError):
-        run(model="tiny_models:Explodes", save_every=10)
+    check_refused(TrainingError, run, model="tiny_models:Explodes", save_every=10)
     tensors = load_file(tmp_path / "run/state/000000020/tensors.safetensors")
     assert all(bool(each.isfinite().all()) for name, each in tensors.items() if name.startswith("model."))
     assert not (tmp_path / "run/weights").exists()
-    with refused(TrainingError):
-        run(model="tiny_models:Explodes", save_every=10)
+    check_refused(TrainingError, run, model="tiny_models:Explodes", save_every=10)
 
 
 def test_a_folder_belongs_to_one_run(run: Train, whole: Path, tmp_path: Path) -> None:
     for changes in ({"seed": 4}, {"settings": {"width": 9}}, {"settings": {"recipe.all.updates": 30}}):
-        with refused(BindingError):
-            run("whole", **changes)
+        check_refused(BindingError, run, "whole", **changes)
     strange = tmp_path / "strange"
     strange.mkdir()
     (strange / "thesis.tex").write_text("")
-    with refused(DatasetError):
-        run("strange")
+    check_refused(DatasetError, run, "strange")
     with locked(tmp_path / "busy"), pytest.raises(DatasetError, match="another run is writing here"):
         run("busy")
 
@@ -298,8 +290,7 @@ def test_nothing_of_a_run_is_written_through_links(place: str, run: Train, tmp_p
         elsewhere.mkdir()
     path.symlink_to(elsewhere)
     before = stamps(tmp_path)
-    with refused(DatasetError):
-        run()
+    check_refused(DatasetError, run)
     with refused(DatasetError):
         evaluate(tmp_path / "run", device="cpu") if (tmp_path / "run/weights").exists() else run()
     assert stamps(tmp_path) == before
@@ -317,16 +308,14 @@ def test_a_folder_half_written(run: Train, whole: Path, tmp_path: Path) -> None:
     run("half", save_every=2)
     assert weights(half) == weights(whole)
     (half / "run.json").write_text("{")
-    with refused(DatasetError):
-        run("half")
+    check_refused(DatasetError, run, "half")
 
 
 def test_a_damaged_state_is_told(run: Train, tmp_path: Path) -> None:
     stopped_states(run, tmp_path / "run", [5])
     path = tmp_path / "run/state/000000005/tensors.safetensors"
     path.write_bytes(path.read_bytes()[:100])
-    with refused(DatasetError):
-        run()
+    check_refused(DatasetError, run)
 
 
 def test_the_command_line_stops_in_a_sentence_and_goes_on(
@@ -360,16 +349,14 @@ def test_a_state_of_a_model_with_other_weights_gets_one_sentence(run: Train, tmp
     said = json.loads((state / "state.json").read_text())
     said["sha256"] = sha256((state / "tensors.safetensors").read_bytes()).hexdigest()
     (state / "state.json").write_text(json.dumps(said))
-    with refused(DatasetError):
-        run()
+    check_refused(DatasetError, run)
 
 
 def test_a_run_of_another_format_gets_one_sentence(run: Train, whole: Path) -> None:
     path = whole / "run.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "format": FORMAT - 1}))
     for call in (lambda: run("whole"), lambda: evaluate(whole)):
-        with refused(DatasetError):
-            call()
+        check_refused(DatasetError, call)
 
 
 def test_a_state_can_be_written_twice(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from clevrhope.training.data import Questions
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.request import TrainRequest
 from clevrhope.training.train_sets import kept_rows
-from wording import check_words, refused
+from wording import check_refused, check_words, refused
 
 TESTED = {
     "covr_dev": SET_SIZES["covr_dev"],
@@ -106,8 +106,7 @@ def test_a_run_on_train_still_has_single_images(run: Train, folder: Path, tmp_pa
     run(dataset=folder)
     (made,) = evaluate(tmp_path / "run", checkpoints=["last"], device="cpu")
     assert tuple(made.percent) == ("complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
-    with refused(ConfigError):
-        evaluate(tmp_path / "run", splits=["covr_test"], device="cpu")
+    check_refused(ConfigError, evaluate, tmp_path / "run", splits=["covr_test"], device="cpu")
 
 
 @pytest.mark.parametrize(
@@ -143,10 +142,8 @@ def test_paraphrases_of_questions_about_sets_are_answered(run: Train, folder: Pa
 
 def test_models_of_one_image_and_suites_are_refused(run: Train, folder: Path, tmp_path: Path) -> None:
     of_sets: dict[str, Any] = {"dataset": folder, "split": "covr_train", "size": 96}
-    with refused(ConfigError):
-        run(**of_sets)
+    check_refused(ConfigError, run, **of_sets)
     run(model="question_only", settings={"hidden": 8, "recipe.batch_size": 8}, updates=2, **of_sets)
-    with refused(ConfigError):
-        evaluate(tmp_path / "run", suite="rad", device="cpu")
+    check_refused(ConfigError, evaluate, tmp_path / "run", suite="rad", device="cpu")
     request = TrainRequest("film", folder, HOP, size=90, seed=0, out=tmp_path, split="covr_train")
     assert request.n_questions == 90

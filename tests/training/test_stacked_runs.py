@@ -22,7 +22,7 @@ from clevrhope.training.member import Member
 from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run import train
 from clevrhope.training.stacked_runs import train_together
-from wording import refused
+from wording import check_refused, refused
 
 COMMON = {**PIXELS, "shift": 1, "recipe.batch_size": 24, "recipe.rate": 1e-3, "recipe.averaging": 0.6}
 SETTINGS = {**COMMON, "stages": "engine"}
@@ -221,8 +221,7 @@ def test_models_that_cannot_be_trained_together_are_refused(
 
 def test_runs_that_differ_in_more_than_data_and_seeds_are_refused(dataset: Path, tmp_path: Path) -> None:
     one, other = requests(dataset, tmp_path)[0], requests(dataset, tmp_path, keep_last=2, keep_every=1)[1]
-    with refused(ConfigError):
-        train_together([one, other])
+    check_refused(ConfigError, train_together, [one, other])
 
 
 def test_batches_cross_the_ends_of_epochs_and_of_what_is_ordered_at_once(

@@ -21,7 +21,7 @@ from clevrhope.features import kinds
 from clevrhope.features.extraction import make_features
 from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorOptions, ImageArray, Scene
 from clevrhope.training.evaluation import evaluate
-from wording import refused
+from wording import check_refused
 
 TENSOR_NMN: dict[str, Any] = {
     "model": "tensor_nmn",
@@ -130,5 +130,4 @@ def test_question_only_needs_no_features(run: Train, tmp_path: Path) -> None:
     (made,) = evaluate(tmp_path / "run", device="cpu")
     assert set(made.percent) == {"complex_iid", "complex_ood", "minimal_iid", "minimal_ood"}
     assert json.loads((tmp_path / "run/run.json").read_text())["features"]["kind"] == "none"
-    with refused(ConfigError):
-        run("other", **usual, size=64, features="pixels")
+    check_refused(ConfigError, run, "other", **usual, size=64, features="pixels")

@@ -21,7 +21,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.pipeline.split_source import SplitSource
 from clevrhope.splits.kinds import PAIR_SPLITS
 from clevrhope.training.stream import Stream
-from wording import refused
+from wording import check_refused, refused
 
 HOP, SEED, SIZE = "rubber_cylinder", 5, (96, 64)
 N_TRAIN = 2_600
@@ -174,8 +174,7 @@ def six_windows(request: pytest.FixtureRequest) -> Stream:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world_size", [1, 2, 3])
-@pytest.mark.parametrize("n_workers", [1, 2, 4])
+@pytest.mark.parametrize(("world_size", "n_workers"), [(1, 4), (2, 2), (3, 1), (3, 4)])
 def test_ranks_and_workers_share_the_questions(
     six_windows: Stream, world_size: int, n_workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,7 +244,7 @@ def test_questions_are_shuffled_within_as_many_windows_as_the_buffer_has() -> No
 
 
 @pytest.mark.parametrize("shuffle", [None, 7])
-@pytest.mark.parametrize("given", [0, 1, 40, 2_250, 2_251, N_TRAIN])
+@pytest.mark.parametrize("given", [0, 40, 2_250, N_TRAIN])
 @pytest.mark.slow
 def test_a_resumed_epoch_goes_on_with_the_next_question(shuffle: int | None, given: int) -> None:
     stream = texts(shuffle=shuffle)
@@ -325,8 +324,7 @@ def test_a_second_pass_ends_the_first(given: int) -> None:
         next(first)
     second = iter(stream)
     assert next(second)["question_index"] == 0
-    with refused(ConfigError):
-        next(first)
+    check_refused(ConfigError, next, first)
     assert numbers(second) == list(range(1, 9))
     assert stream.state_dict()["epoch"] == 1
 
@@ -342,22 +340,19 @@ def test_a_second_pass_ends_the_first(given: int) -> None:
 )
 def test_a_state_that_does_not_fit(change: dict[str, Any]) -> None:
     stream = texts(limit=10)
-    with refused(ConfigError):
-        stream.load_state_dict({**stream.state_dict(), **change})
+    check_refused(ConfigError, stream.load_state_dict, {**stream.state_dict(), **change})
 
 
 def test_a_state_of_other_arguments_does_not_fit() -> None:
     state = texts(limit=10).state_dict()
     for change in ({"seed": 6}, {"limit": 11}, {"shuffle": 1}, {"size": (96, 65)}, {"split": "val_iid"}):
-        with refused(ConfigError):
-            texts(**{"limit": 10, **change}).load_state_dict(state)
+        check_refused(ConfigError, texts(**{"limit": 10, **change}).load_state_dict, state)
 
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_worker_is_told_to_be_spawned() -> None:
     loader = DataLoader(made(limit=9), num_workers=1, multiprocessing_context="fork")
-    with refused(ConfigError):
-        list(loader)
+    check_refused(ConfigError, list, loader)
 
 
 def printed(script: str) -> str:

@@ -17,7 +17,7 @@ from clevrhope.images.native import NativeRenderer
 from clevrhope.images.pixel_cache import SUFFIX
 from clevrhope.training.stream import Stream
 from waiting import HANG_S
-from wording import refused
+from wording import check_refused, refused
 
 
 def no_rendering(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,12 +71,10 @@ def test_a_cache_is_bound_to_all_that_decides_an_image(tmp_path: Path) -> None:
 
 def test_a_cache_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with refused(DatasetError):
-        made(limit=9, cache=tmp_path / "file")
+    check_refused(DatasetError, made, limit=9, cache=tmp_path / "file")
     stream = made(limit=9, cache=tmp_path / "kept")
     (tmp_path / "kept").rmdir()
-    with refused(DatasetError):
-        list(stream)
+    check_refused(DatasetError, list, stream)
 
 
 def _pass(stream: Stream, results: Any) -> None:
@@ -147,5 +145,4 @@ def test_a_seed_has_to_be_given() -> None:
 def test_settings_that_need_a_build(tmp_path: Path) -> None:
     for line in ('passes = ["mask"]', "clevr = '.'"):
         (tmp_path / "own.toml").write_text(f"{line}\n")
-        with refused(ConfigError):
-            texts(config=tmp_path / "own.toml")
+        check_refused(ConfigError, texts, config=tmp_path / "own.toml")

@@ -26,12 +26,11 @@ from clevrhope.features.extraction import make_features
 from clevrhope.metrics import score
 from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline.paraphrases import make_paraphrases
-from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime.reading import MAX_BYTES
 from clevrhope.training.evaluation import PredictionFile, evaluate
 from clevrhope.training.predictions import file_digest
 from clevrhope.training.test_sets import map_vocab
-from wording import refused
+from wording import check_refused
 
 SPLITS = ("complex_iid", "complex_ood")
 
@@ -39,12 +38,9 @@ Evaluate = Callable[..., tuple[PredictionFile, ...]]
 
 
 @pytest.fixture
-def folder(dataset: Path, tmp_path: Path) -> Path:
-    """A copy of the dataset with both suites."""
-    copy = shutil.copytree(dataset, tmp_path / "data")
-    for suite in ("carets", "rad"):
-        make_suite(copy, suite, hops=[HOP])
-    return copy
+def folder(paired: Path, tmp_path: Path) -> Path:
+    """A copy of the dataset with both suites, to be changed."""
+    return Path(shutil.copytree(paired, tmp_path / "data"))
 
 
 @pytest.fixture
@@ -131,15 +127,13 @@ def test_rows_of_other_weights_or_of_another_file_of_pairs_do_not_stay(
     other = read_table(Layout(folder).suite_h5(HOP, "rad", "complex_ood"), PAIRS)
     assert other.suite == "rad"
     path.write_bytes(Layout(folder).suite_h5(HOP, "rad", "complex_ood").read_bytes())
-    with refused(PredictionsError):
-        score_suite(folder, "carets", made.path, seed=1, bootstrap=0)
+    check_refused(PredictionsError, score_suite, folder, "carets", made.path, seed=1, bootstrap=0)
     answer(splits=["complex_iid"])
     assert ("carets", "complex_iid") in places(made.path)
     assert ("carets", "complex_ood") not in places(made.path)
     weights = tmp_path / "run/weights"
     shutil.copyfile(weights / "words.safetensors", weights / "last.safetensors")
-    with refused(ConfigError):
-        answer(suite="rad")
+    check_refused(ConfigError, answer, suite="rad")
     answer()
     assert {suite for suite, _ in places(made.path)} == {None}
 
@@ -174,10 +168,8 @@ def test_a_split_without_pairs(answer: Evaluate, folder: Path, tmp_path: Path, c
 
 
 def test_a_suite_that_was_not_made(answer: Evaluate) -> None:
-    with refused(ConfigError):
-        answer(suite="cart")
-    with refused(ConfigError):
-        answer(suite="carets", splits=["minimal_iid"])
+    check_refused(ConfigError, answer, suite="cart")
+    check_refused(ConfigError, answer, suite="carets", splits=["minimal_iid"])
 
 
 def test_unknown_words_are_read_as_such_and_counted(

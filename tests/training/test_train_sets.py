@@ -28,15 +28,13 @@ from clevrhope.report.setups import dropped, setup_of
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.request import TrainRequest, default_out, parse_drops
 from clevrhope.training.train_sets import kept_rows, open_train_set
-from wording import check_words, refused
+from wording import check_refused, check_words, refused
 
 
-@pytest.fixture
-def folder(dataset: Path, tmp_path: Path) -> Path:
-    """A copy of the dataset with train_carets, and the pairs of both suites."""
-    copy = shutil.copytree(dataset, tmp_path / "data")
-    for suite in ("carets", "rad"):
-        make_suite(copy, suite, hops=[HOP])
+@pytest.fixture(scope="module")
+def folder(paired: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the dataset with train_carets, and the pairs of both suites; not to be changed."""
+    copy = Path(shutil.copytree(paired, tmp_path_factory.mktemp("train_sets") / "data"))
     make_suite(copy, "carets", hops=[HOP], train=True)
     return copy
 
@@ -65,8 +63,7 @@ def test_a_model_learns_the_words_of_the_suite_and_is_scored_on_its_pairs(
         assert scored.n_missing == 0
     # The same request again changes nothing, and one without the added questions is of another run.
     assert run(dataset=folder, split="train_carets").resumed_at == summary.updates
-    with refused(BindingError):
-        run(dataset=folder)
+    check_refused(BindingError, run, dataset=folder)
 
 
 def test_the_added_questions_come_on_top(run: Train, folder: Path, tmp_path: Path) -> None:
@@ -78,8 +75,7 @@ def test_the_added_questions_come_on_top(run: Train, folder: Path, tmp_path: Pat
     is_own = np.arange(110) % 11 < 10
     np.testing.assert_array_equal(reader.answers[is_own], plain.answers)
     np.testing.assert_array_equal(reader.image_idxs[is_own], plain.image_idxs)
-    with refused(ConfigError):
-        run(dataset=folder, split="train_carets", size=5000)
+    check_refused(ConfigError, run, dataset=folder, split="train_carets", size=5000)
     request = TrainRequest("lstm", folder, HOP, size=105, seed=0, out=tmp_path, split="train_carets")
     assert request.n_questions == 115
 
@@ -129,8 +125,7 @@ def test_paraphrases_of_train_come_behind_its_questions(run: Train, folder: Path
 
 def test_a_train_set_that_was_not_made(folder: Path, cli: Cli) -> None:
     for split in ("train_rad", "train_caret"):
-        with refused(ConfigError):
-            open_train_set(Layout(folder), HOP, split, 10)
+        check_refused(ConfigError, open_train_set, Layout(folder), HOP, split, 10)
     command = ["train", "tiny_models:Tiny", str(folder), "--hop", HOP, "--size", "10", "--seed", "1"]
     check_words(cli(*command, "--split", "complex_ood", code=2).err)
 
@@ -170,22 +165,18 @@ def test_draws_depend_on_the_seed_and_the_row_alone(vocab: Vocab) -> None:
 
 def test_what_cannot_be_dropped_is_said(vocab: Vocab) -> None:
     programs = rows_that_end_with(vocab, "query_color", "count", n=40)
-    with refused(ConfigError):
-        kept_rows(programs, {"colr": 0.5}, seed=3, vocab=vocab)
-    with refused(ConfigError):
-        kept_rows(programs, {"color": 1.0, "count": 1.0}, seed=3, vocab=vocab)
+    check_refused(ConfigError, kept_rows, programs, {"colr": 0.5}, seed=3, vocab=vocab)
+    check_refused(ConfigError, kept_rows, programs, {"color": 1.0, "count": 1.0}, seed=3, vocab=vocab)
 
 
 @pytest.mark.parametrize("text", ["color", "=0.5", "color=", "color=half", "color=0", "color=2", "color=nan"])
 def test_shares_of_another_form_are_refused(text: str) -> None:
-    with refused(ConfigError):
-        parse_drops([text])
+    check_refused(ConfigError, parse_drops, [text])
 
 
 def test_shares_are_read_and_a_type_may_occur_once() -> None:
     assert parse_drops(["color=0.9", "count=1"]) == {"color": 0.9, "count": 1.0}
-    with refused(ConfigError):
-        parse_drops(["color=0.9", "color=0.5"])
+    check_refused(ConfigError, parse_drops, ["color=0.9", "color=0.5"])
 
 
 def test_a_run_says_what_it_dropped_and_is_another_run(
@@ -200,8 +191,7 @@ def test_a_run_says_what_it_dropped_and_is_another_run(
     assert dropped(setup_of(partial))
     assert setup_of(partial)["dropped exist"] == 0.5
     assert weights(tmp_path / "plain") != weights(tmp_path / "dropped")
-    with refused(BindingError):
-        run("plain", updates=4, drop_types={"exist": 0.5})
+    check_refused(BindingError, run, "plain", updates=4, drop_types={"exist": 0.5})
     options = f"--hop {HOP} --size 100 --seed 3 --updates 4 --device cpu --quiet --drop-type exist=0.5"
     cli("train", "tiny_models:Tiny", dataset, *options.split(), "--out", tmp_path / "again")
     assert weights(tmp_path / "again") == weights(tmp_path / "dropped")

@@ -24,7 +24,7 @@ from clevrhope.training.optimisers import make_optimiser, weight_groups
 from clevrhope.training.order import batch_rows, derived_seed, permutation
 from clevrhope.training.recipe_settings import apply_settings, check_stage, split_settings
 from clevrhope.training.request import TrainRequest, check_tune_on, parse_size
-from wording import refused
+from wording import check_refused, refused
 
 RECIPE = Recipe((Stage("parse", 200, 64), Stage("engine", 500, 64), Stage("both", 100, 32)))
 
@@ -207,30 +207,25 @@ def test_settings_of_recipes() -> None:
     ],
 )
 def test_invalid_settings_are_refused(settings: dict[str, Any]) -> None:
-    with refused(ConfigError):
-        apply_settings(RECIPE, settings, None)
+    check_refused(ConfigError, apply_settings, RECIPE, settings, None)
 
 
 def test_fewer_updates_than_stages() -> None:
-    with refused(ConfigError):
-        apply_settings(RECIPE, {}, 2)
+    check_refused(ConfigError, apply_settings, RECIPE, {}, 2)
 
 
 def test_sizes() -> None:
     assert [parse_size(text) for text in ("25k", "560k", "25000", "7")] == [25_000, 560_000, 25_000, 7]
     for text in ("", "0", "25K", "2.5k", "-3", "many", "٣"):
-        with refused(ConfigError):
-            parse_size(text)
+        check_refused(ConfigError, parse_size, text)
 
 
 @pytest.mark.parametrize(
     "name", ["complex_iid", "complex_ood", "minimal_iid", "minimal_ood", "test", "val_b", "test_b"]
 )
 def test_nothing_is_chosen_by_a_test_set(name: str) -> None:
-    with refused(ConfigError):
-        check_tune_on(name)
-    with refused(ConfigError):
-        check_tune_on("vall")
+    check_refused(ConfigError, check_tune_on, name)
+    check_refused(ConfigError, check_tune_on, "vall")
     for allowed in (None, "val", "none:val"):
         check_tune_on(allowed)
 
@@ -243,8 +238,7 @@ def test_requests_that_make_no_sense(tmp_path: Any) -> None:
         {"split": "covr_train", "drop_types": {"count": 0.5}},
         {"keep_last": 5},
     ):
-        with refused(ConfigError):
-            TrainRequest(**{**usual, **changes})
+        check_refused(ConfigError, TrainRequest, **{**usual, **changes})
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's malloc takes these options")
