@@ -1,0 +1,68 @@
+"""The comparison of definitions of levels: known answers, and the page's tables from the published counts."""
+
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.levels import ALONE, COUNTS, MODEL, Run, levels, score
+
+REPOSITORY = Path(__file__).parents[2]
+SIMPLE = {
+    "points": [1, 2],
+    "relation_functions": ["relate", "with_relation"],
+    "single": {"functions": [8], "relations": [1], "objects": []},
+}
+N = 400
+
+
+def made_run(percents: tuple[int, int, int], n_images: int = 200) -> Run:
+    """A run with N questions on each of the three levels of `SIMPLE`, a part of which is right."""
+    rng = np.random.default_rng(7)
+    level = np.repeat([0, 1, 2], N)
+    counts = {
+        "functions": np.where(level > 0, 8, 7),
+        "by_place": np.where(level > 1, 2, 0),
+        "by_value": np.full(len(level), 3),
+        "objects": np.full(len(level), 9),
+    }
+    right = np.concatenate([rng.permutation(N) < N * percent // 100 for percent in percents])
+    table: Any = SimpleNamespace(image_idxs=np.tile(np.arange(N) % n_images, 3))
+    return Run(1, table, counts, {MODEL: right, ALONE: right})
+
+
+def test_levels_by_points() -> None:
+    given = ([7, 8, 8], [0, 0, 1], [5, 5, 5], [3, 3, 3])
+    counts = {name: np.array(values) for name, values in zip(COUNTS, given, strict=True)}
+    assert levels(SIMPLE, counts).tolist() == [1, 2, 3]
+    by_both = SIMPLE | {"relation_functions": ["relate", "with_relation", "same_", "with_same_"]}
+    assert levels(by_both, counts).tolist() == [2, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("percents", "holds"), [((80, 60, 40), True), ((80, 60, 59), False), ((80, 50, 60), False)]
+)
+def test_a_definition_holds_if_every_step_is_down_by_its_interval(
+    percents: tuple[int, int, int], holds: bool
+) -> None:
+    found = score([made_run(percents), made_run(percents)], SIMPLE, MODEL)
+    assert found.questions.tolist() == [2 * N] * 3
+    assert found.percent.tolist() == list(percents)
+    assert found.of_runs.tolist() == [list(percents)] * 2
+    assert found.steps[:, 0].tolist() == [b - a for a, b in pairwise(percents)]
+    assert (found.steps[:, 1] < found.steps[:, 0]).all()
+    assert (found.steps[:, 0] < found.steps[:, 2]).all()
+    assert found.holds == holds
+
+
+def test_an_interval_is_as_wide_as_images_differ() -> None:
+    """All answers about an image are right, or all wrong: the interval is that of so many images."""
+    right = np.tile(np.arange(N) % 50 < 25, 3)
+    run = made_run((50, 50, 50), n_images=50)
+    found = score([Run(1, run.table, run.counts, {MODEL: right})], SIMPLE, MODEL)
+    width = 2 * 1.96 * 100 * (0.25 / 50) ** 0.5
+    assert found.high - found.low == pytest.approx([width] * 3, rel=0.1)
+    assert np.abs(found.steps).max() < 1e-9, "of each image, all levels are equally right"
