@@ -98,25 +98,12 @@ def _functions(pairs: SuitePairs) -> Mapping[tuple[str, str], list[int]]:
     return functions
 
 
-Asked = Counter[tuple[str, int, bool]]
-"""Which questions ask, for which value, and whether it is the answer -> how often."""
-
-
-def _uneven(pairs: SuitePairs, asked: Asked) -> Iterator[Found]:
-    """A fault for each value that questions ask for more often with one answer."""
-    for where, value in dict.fromkeys((where, value) for where, value, _ in asked):
-        n_yes, n_no = asked[where, value, True], asked[where, value, False]
-        if n_yes != n_no:
-            what = "anything" if value < 0 else pairs.vocab.answer(value)
-            yield None, f"{where} asks for {what} more often with one answer", f"yes {n_yes}, no {n_no} times"
-
-
 def balance(pairs: SuitePairs) -> Iterator[Found]:
     """Each value is asked for with yes as often as with no, with and without a mention in the original."""
     columns = [pairs.of_pair(name).tolist() for name in ("relation", "value", "test")]
     is_yes = (pairs.both("answers")[:, 1] == pairs.answer("yes")).tolist()
     mentions = pairs.findings.by_program[pairs.given].tolist()
-    asked: Asked = Counter()
+    asked: Counter[tuple[str, int, bool]] = Counter()
     for relation, value, test, truth, mention in zip(*columns, is_yes, mentions, strict=True):
         name = pairs.test(test)
         rules = pairs.source.tests.get(name) if pairs.source else None
@@ -131,7 +118,11 @@ def balance(pairs: SuitePairs) -> Iterator[Found]:
         if note:
             pairs.notes["pair balance", note] = None
     pairs.counted["pair balance"] += asked.total()
-    yield from _uneven(pairs, asked)
+    for where, value in dict.fromkeys((where, value) for where, value, _ in asked):
+        n_yes, n_no = asked[where, value, True], asked[where, value, False]
+        if n_yes != n_no:
+            what = "anything" if value < 0 else pairs.vocab.answer(value)
+            yield None, f"{where} asks for {what} more often with one answer", f"yes {n_yes}, no {n_no} times"
 
 
 def cells(pairs: SuitePairs) -> Iterator[Found]:
