@@ -26,11 +26,9 @@ from suite_spoiling import (
 )
 
 from clevrhope.audit import CheckResult, audit
-from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import TemplateError
-from clevrhope.pipeline import Request, build
 from clevrhope.pipeline.request import Limits
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime import assets
@@ -252,11 +250,3 @@ def test_texts_of_an_own_suite_are_read_where_its_files_are_given(tmp_path: Path
     assert make_suite(out, "mine", suite_files=own) == make_suite(out, "mine", suite_files=Path(alone))
     (alone / "tests.json").write_text(json.dumps([{**OWN, "tier": "in"}]))
     check_refused(TemplateError, audit, out, templates=Path(alone))
-
-
-def test_questions_that_verify_a_relation_are_balanced_by_clevrs_rule(tmp_path: Path) -> None:
-    """Full cells of such a test may have 52 of one answer and 48 of the other."""
-    out = tmp_path / "out"
-    build(Request(out=out, hops=(HOP,), splits=(IID, OOD), config=PRESETS["small"], seed=1, render=False))
-    make_suite(out, "carets")
-    assert not failed(audit(out))

@@ -18,17 +18,7 @@ from clevrhope.dataset.measured import write_measured
 from clevrhope.dataset.question_kinds import SINGLE
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.vocab import make_vocab, read_vocab, write_vocab
-from clevrhope.describe.contact_sheet import (
-    Card,
-    CardQuestion,
-    ContactSheet,
-    HopCards,
-    SplitCards,
-    contact_sheet,
-    pair_boxes,
-    sketch_url,
-    thumbnail_url,
-)
+from clevrhope.describe.contact_sheet import contact_sheet, pair_boxes, sketch_url, thumbnail_url
 from clevrhope.describe.datasheets import folder_datasheet, hop_datasheet
 from clevrhope.describe.making_and_licence import making_and_licence
 from clevrhope.describe.measure import FamilyNames, measure_split, read_scene_counts
@@ -235,18 +225,33 @@ class _Page(HTMLParser):
                 self.marked.append(data)
 
 
+def sheet_of(*hops: dict[str, Any], n_published: int = 0) -> str:
+    """The page of sub-datasets that `cards` made."""
+    numbers = {"n_questions": 4, "n_images": 2, "n_rendered": 0, "n_published": n_published}
+    return contact_sheet({"seed": "7", **numbers, "renderer": "", "hops": hops})
+
+
+def cards(
+    hop: Hop, question: dict[str, str], split: str = "train", *, words: Sequence[set[str]] = (), **card: Any
+) -> dict[str, Any]:
+    """A sub-dataset with a card, of which some values are given."""
+    of_card = {"name": "HOPE_train_000003.png", "image": "data:,", "sketch": True, "pair_boxes": []}
+    of_card |= {"questions": [question], "source": "", "group": -1, **card}
+    of_split = {"split": split, "n_questions": 4, "n_images": 2, "cards": [of_card]}
+    return {"hop": hop, "pair_words": words, "seen": "", "splits": [of_split], "covr": []}
+
+
 def page(question: str) -> _Page:
-    card = Card(
-        "HOPE_train_000003.png",
-        sketch_url(SCENES[0], {"red": (173, 35, 35)}, SIZE_PX),
-        True,
-        pair_boxes(SCENES[0], HOP.held_out or (), SIZE_PX),
-        [CardQuestion(question, "<yes>", "zero_hop.json")],
-    )
-    words = [frozenset({"rubber", "matte"}), frozenset({"cylinder", "cylinders"})]
-    hop = HopCards(HOP, words, [SplitCards("complex_ood", 4, 2, [card])])
     parser = _Page()
-    parser.feed(contact_sheet(ContactSheet("7", 4, 2, 0, [hop])))
+    hop = cards(
+        HOP,
+        {"text": question, "answer": "<yes>", "family": "zero_hop.json"},
+        "complex_ood",
+        words=[{"rubber", "matte"}, {"cylinder", "cylinders"}],
+        image=sketch_url(SCENES[0], {"red": (173, 35, 35)}, SIZE_PX),
+        pair_boxes=pair_boxes(SCENES[0], HOP.held_out or (), SIZE_PX),
+    )
+    parser.feed(sheet_of(hop))
     parser.close()
     return parser
 
@@ -270,7 +275,8 @@ def test_the_pair_is_marked_where_a_question_has_words_for_both_values() -> None
 
 def test_the_box_is_that_of_the_objects_with_the_pair() -> None:
     (box,) = pair_boxes(SCENES[0], HOP.held_out or (), SIZE_PX)
-    assert (box.left, box.top, box.width, box.height) == pytest.approx((41.67, 31.25, 20.0, 25.0), abs=0.01)
+    expected = {"left": 41.67, "top": 31.25, "width": 20.0, "height": 25.0}
+    assert box == pytest.approx(expected, abs=0.01)
     assert pair_boxes(SCENES[1], HOP.held_out or (), SIZE_PX) == []
 
 
@@ -280,15 +286,10 @@ def test_a_thumbnail_has_the_same_bytes_each_time() -> None:
     assert thumbnail_url(pixels).startswith("data:image/jpeg;base64,/9j/")
 
 
-def cards(hop: Hop, *, source: str = "") -> HopCards:
-    card = Card("HOPE_train_000003.png", "data:,", True, [], [CardQuestion("Is it?", "yes", "f")], source)
-    words = [frozenset({value}) for _, value in hop.held_out or ()]
-    return HopCards(hop, words, [SplitCards("train", 1, 1, [card])])
-
-
-PAIR = cards(HOP)
-CYAN = cards(Hop("prelim_cyan", None, 0, value=("color", "cyan")))
-NONE = cards(Hop("none", None, 0), source="CLEVR_train_000034.png")
+ASKED = {"text": "Is it?", "answer": "yes", "family": "f"}
+PAIR = cards(HOP, ASKED, words=[{value} for _, value in HOP.held_out or ()])
+CYAN = cards(Hop("prelim_cyan", None, 0, value=("color", "cyan")), ASKED)
+NONE = cards(Hop("none", None, 0), ASKED, source="CLEVR_train_000034.png")
 
 
 @pytest.mark.parametrize(
@@ -302,17 +303,17 @@ NONE = cards(Hop("none", None, 0), source="CLEVR_train_000034.png")
     ],
 )
 def test_the_heading_says_what_is_there_and_each_part_links_to_its_datasheet(
-    hops: list[HopCards], heading: str
+    hops: list[dict[str, Any]], heading: str
 ) -> None:
-    sheet = contact_sheet(ContactSheet("7", 4, 2, 0, hops))
+    sheet = sheet_of(*hops)
     assert f"<h1>{heading}</h1>" in sheet
     seen = _Page()
     seen.feed(sheet)
-    assert {f"hops/{each.hop.name}/DATASHEET.md" for each in hops} <= set(seen.addresses)
+    assert {f"hops/{each['hop'].name}/DATASHEET.md" for each in hops} <= set(seen.addresses)
 
 
 def test_images_of_clevr_are_marked_and_counted() -> None:
-    sheet = contact_sheet(ContactSheet("7", 4, 2, 0, [NONE, PAIR], n_published=1_234))
+    sheet = sheet_of(NONE, PAIR, n_published=1_234)
     assert "1,234 of the scenes are CLEVR's own, by Johnson et al. (CC BY 4.0)" in " ".join(sheet.split())
     assert sheet.count('title="CLEVR_train_000034.png">') == sheet.count("CLEVR's own</b>") == 1
-    assert "Johnson" not in contact_sheet(ContactSheet("7", 4, 2, 0, [PAIR]))
+    assert "Johnson" not in sheet_of(PAIR)

@@ -1,6 +1,5 @@
 """A table of questions of any kind: read from its HDF5 file when columns are asked for, or made in memory."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
@@ -298,17 +297,6 @@ class QuestionTable:
             raise ValueError("without a vocabulary there are no names")
         found: list[str] = getattr(self.vocab, part)()
         return found
-
-
-def rows_with(rows: Sequence[bytes], table: QuestionTable) -> list[bytes]:
-    """Rows of a JSON question file, each with the `row_fields` of its question at the end."""
-    fields = table.kind.row_fields
-    columns = zip(*(table.values(field) for field in fields), strict=True)
-    names = [field.name for field in fields]
-    return [
-        row[:-1] + f", {json.dumps(dict(zip(names, values, strict=True)))[1:]}".encode()
-        for row, values in zip(rows, columns, strict=True)
-    ]
 
 
 def read_table(

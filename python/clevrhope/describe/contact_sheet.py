@@ -7,8 +7,7 @@ escaped.
 import base64
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -22,122 +21,28 @@ from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import OOD, SPLITS
 
-C = TypeVar("C")
+Values = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Box:
-    """A rectangle in an image, in per cent of its width and height."""
+def contact_sheet(sheet: Values) -> str:
+    """The page as HTML.
 
-    left: float
-    top: float
-    width: float
-    height: float
-
-
-@dataclass(frozen=True)
-class SetImage:
-    """An image of a set."""
-
-    name: str
-    image: str
-    """The pixels as a data URL."""
-    sketch: bool
-    is_source: bool
-    """Whether the question was made on it."""
-
-
-@dataclass(frozen=True)
-class AnsweredSet:
-    """A set of images, and the question's answer on it."""
-
-    images: Sequence[SetImage]
-    answer: str
-
-
-@dataclass(frozen=True)
-class SetCard:
-    """A question and the sets about which it is asked."""
-
-    text: str
-    template: str
-    structure: str
-    pair_place: str
-    sets: Sequence[AnsweredSet]
-
-
-@dataclass(frozen=True)
-class CardQuestion:
-    """A question as shown on the page."""
-
-    text: str
-    answer: str
-    family: str
-
-
-@dataclass(frozen=True)
-class Card:
-    """An image with questions about it."""
-
-    name: str
-    image: str
-    """The pixels as a data URL."""
-    sketch: bool
-    """Whether it was drawn from the scene's positions, because it was not rendered."""
-    pair_boxes: Sequence[Box]
-    """The boxes of the objects with the held-out pair."""
-    questions: Sequence[CardQuestion]
-    source: str = ""
-    """The published name of an image of CLEVR; "" for other images."""
-    group: int = -1
-    """The number of its group of images, which has a row of its own; -1 for none."""
-
-
-@dataclass(frozen=True)
-class SplitCards(Generic[C]):
-    """The part of the page on a split, about single images or sets of them."""
-
-    split: str
-    n_questions: int
-    n_images: int
-    cards: Sequence[C]
-
-
-@dataclass(frozen=True)
-class HopCards:
-    """The part of the page on a sub-dataset."""
-
-    hop: Hop
-    pair_words: Sequence[frozenset[str]]
-    """For each value of the pair, the words that questions use for it."""
-    splits: Sequence[SplitCards[Card]]
-    seen: str = ""
-    """The combinations of values in train images; "" if these are all but the pair."""
-    covr: Sequence[SplitCards[SetCard]] = ()
-    """Its splits of questions over several images."""
-
-
-@dataclass(frozen=True)
-class ContactSheet:
-    """Everything that the page shows."""
-
-    seed: str
-    n_questions: int
-    n_images: int
-    n_rendered: int
-    hops: Sequence[HopCards]
-    renderer: str = ""
-    """The renderer of the images; "" if there are none."""
-    n_published: int = 0
-    """Number of images of CLEVR, or of its scenes if nothing is rendered."""
-
-
-def contact_sheet(sheet: ContactSheet) -> str:
-    """The page as HTML."""
+    Args:
+        sheet: `seed`, `n_questions`, `n_images`, `n_rendered`, `n_published` (images of CLEVR, or of its
+            scenes if nothing is rendered), `renderer` ("" if there are no images) and `hops`. Each of these
+            has its `hop`; `pair_words`, for each value of the pair the words that questions use for it;
+            `seen`, the combinations of values in train images ("" for all but the pair); `splits` with cards
+            of images, and `covr` with cards of questions about sets. A split has its name as `split`,
+            `n_questions`, `n_images` and `cards`. A card of an image has `name`, `image` (a data URL),
+            `sketch` (whether it was not rendered), `pair_boxes`, `questions` (`text`, `answer`, `family`),
+            `source` (the name of an image of CLEVR, else "") and `group`, which has a row of its own, or -1.
+            A card of a question has `text`, `template`, `structure`, `pair_place` and `sets`, each an
+            `answer` and `images` (`name`, `image`, `sketch`, `is_source`).
+    """
     return render_page(
         "contact_sheet.html",
         sheet=sheet,
-        title=_title(sheet),
+        title=_title([cards["hop"] for cards in sheet["hops"]]),
         kinds=SPLITS,
         covr_kinds=COVR_KINDS,
         marked=_marked,
@@ -145,33 +50,33 @@ def contact_sheet(sheet: ContactSheet) -> str:
     )
 
 
-def _in_order(splits: Sequence[SplitCards[Card]]) -> list[SplitCards[Card]]:
+def _in_order(splits: Sequence[Values]) -> list[Values]:
     """The splits of a sub-dataset; first the one that a visitor has come for, which asks about the pair."""
-    return sorted(splits, key=lambda each: each.split != OOD)
+    return sorted(splits, key=lambda each: each["split"] != OOD)
 
 
-def _title(sheet: ContactSheet) -> str:
-    if len(sheet.hops) == 1:
-        return sheet.hops[0].hop.title
-    n_pairs = sum(cards.hop.held_out is not None for cards in sheet.hops)
-    n_values = sum(cards.hop.value is not None for cards in sheet.hops)
+def _title(hops: Sequence[Hop]) -> str:
+    if len(hops) == 1:
+        return hops[0].title
+    n_pairs = sum(hop.held_out is not None for hop in hops)
+    n_values = sum(hop.value is not None for hop in hops)
     if not n_pairs + n_values:
         return "Nothing held out"
     parts = [
         *["a held-out pair" if n_pairs == 1 else "held-out pairs"] * (n_pairs > 0),
         *["a single value" if n_values == 1 else "single values"] * (n_values > 0),
-        *["a control with nothing held out"] * (n_pairs + n_values < len(sheet.hops)),
+        *["a control with nothing held out"] * (n_pairs + n_values < len(hops)),
     ]
     return listed(parts).capitalize()
 
 
-def _marked(text: str, hop: HopCards) -> Markup:
+def _marked(text: str, hop: Values) -> Markup:
     """The question with the pair's words marked, if it has a word for each value of the pair."""
     words = text.split(" ")
     bare = [word.strip("?,;.").lower() for word in words]
     known: frozenset[str] = frozenset()
-    if not any(of_value.isdisjoint(bare) for of_value in hop.pair_words):
-        known = known.union(*hop.pair_words)
+    if not any(of_value.isdisjoint(bare) for of_value in hop["pair_words"]):
+        known = known.union(*hop["pair_words"])
     return Markup(" ").join(
         Markup("<mark>{}</mark>").format(word) if plain in known else word
         for word, plain in zip(words, bare, strict=True)
@@ -196,13 +101,17 @@ def sketch_url(
 
 def pair_boxes(
     scene: Mapping[str, Any], held_out: Sequence[tuple[str, str]], size_px: tuple[int, int]
-) -> list[Box]:
-    """The boxes of the objects that have all values of a pair; `size_px` is that of the scene's raster."""
+) -> list[dict[str, float]]:
+    """The boxes of the objects that have all values of a pair, in per cent of the image's width and height.
+
+    `size_px` is that of the scene's raster.
+    """
     width, height = size_px
     boxes = []
     for item in scene["objects"]:
         if all(item[kind] == value for kind, value in held_out):
             left, top, right, bottom = box_px(item, size_px)
-            size = (100 * (right - left) / width, 100 * (bottom - top) / height)
-            boxes.append(Box(100 * left / width, 100 * top / height, *size))
+            begin = {"left": 100 * left / width, "top": 100 * top / height}
+            size = {"width": 100 * (right - left) / width, "height": 100 * (bottom - top) / height}
+            boxes.append(begin | size)
     return boxes

@@ -17,7 +17,7 @@ from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, collect
 from clevrhope.metrics.measures import ACCURACY, GENERALISATION, GENERALISATION_SCORES
 from clevrhope.metrics.pairs import Booleans
-from clevrhope.metrics.predictions import first_row, read_origin
+from clevrhope.metrics.predictions import first_row, notes_of, read_origin
 from clevrhope.metrics.results import (
     Condition,
     Constant,
@@ -36,7 +36,6 @@ from clevrhope.metrics.scoring import (
     check_draws,
     checked_hops,
     conditions_of,
-    notes_of,
     question_condition,
 )
 from clevrhope.metrics.shares import Flags, Measures, score_flags

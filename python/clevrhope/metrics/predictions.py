@@ -263,3 +263,27 @@ def first_row(path: Path, *, suite: str | None = None) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, DatasetError):
         return {}
     return row if isinstance(row, dict) else {}
+
+
+_SUPPORTS = {
+    "message": "in one message with the question",
+    "turns": "in turns before the question",
+    "list": "as a list of images",
+}
+"""How the support of an episode was given, by what requests call it."""
+
+
+def notes_of(files: Iterable[Path], *, suite: str | None = None) -> tuple[str, ...]:
+    """The distinct notes of files, or of their rows about a suite, with what the model was asked."""
+    notes: dict[str, None] = {}
+    for file in files:
+        row = first_row(file, suite=suite)
+        if row.get("note"):
+            notes[str(row["note"])] = None
+        if row.get("instruction"):
+            notes[f"asked with the instruction {row['instruction']}"] = None
+        if row.get("support"):
+            notes[f"asked with the support {_SUPPORTS.get(row['support'], row['support'])}"] = None
+        if row.get("jpeg"):
+            notes[f"about images as JPEG of quality {row['jpeg']}"] = None
+    return tuple(notes)

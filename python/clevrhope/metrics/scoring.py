@@ -23,7 +23,7 @@ from clevrhope.metrics.collector import (
     train_sizes,
 )
 from clevrhope.metrics.measures import ACCURACY, MINIMAL_GROUPS
-from clevrhope.metrics.predictions import first_row
+from clevrhope.metrics.predictions import notes_of
 from clevrhope.metrics.results import Condition, Model, Part, Results, Scored, Scores, SplitScores, Unread
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.shares import Figure, GroupFigures, score_flags
@@ -359,30 +359,6 @@ def files_of(predictions: Path | str | Sequence[Path | str]) -> list[Path]:
     """One or several files as a list."""
     files = [predictions] if isinstance(predictions, str | Path) else predictions
     return [Path(file) for file in files]
-
-
-_SUPPORTS = {
-    "message": "in one message with the question",
-    "turns": "in turns before the question",
-    "list": "as a list of images",
-}
-"""How the support of an episode was given, by what requests call it."""
-
-
-def notes_of(files: Iterable[Path], *, suite: str | None = None) -> tuple[str, ...]:
-    """The distinct notes of files, or of their rows about a suite, with what the model was asked."""
-    notes: dict[str, None] = {}
-    for file in files:
-        row = first_row(file, suite=suite)
-        if row.get("note"):
-            notes[str(row["note"])] = None
-        if row.get("instruction"):
-            notes[f"asked with the instruction {row['instruction']}"] = None
-        if row.get("support"):
-            notes[f"asked with the support {_SUPPORTS.get(row['support'], row['support'])}"] = None
-        if row.get("jpeg"):
-            notes[f"about images as JPEG of quality {row['jpeg']}"] = None
-    return tuple(notes)
 
 
 def check_draws(bootstrap: int, seed: int) -> None:

@@ -15,6 +15,7 @@ from clevrhope.metrics import measures
 from clevrhope.metrics.answer_key import AnswerKey, drawn_images
 from clevrhope.metrics.collector import EXAMPLES, NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of
 from clevrhope.metrics.pairs import AnswerSet, pair_flags, reply_flags, score_groups
+from clevrhope.metrics.predictions import notes_of
 from clevrhope.metrics.results import Condition, Part, Results, Scored, SplitScores
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.scoring import (
@@ -23,7 +24,6 @@ from clevrhope.metrics.scoring import (
     checked_hops,
     conditions_of,
     files_of,
-    notes_of,
 )
 from clevrhope.metrics.shares import Flags, score_flags
 from clevrhope.metrics.suite_groups import (

@@ -16,20 +16,7 @@ from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.scene_files import Pools
 from clevrhope.dataset.vocab import read_vocab
-from clevrhope.describe.contact_sheet import (
-    AnsweredSet,
-    Card,
-    CardQuestion,
-    ContactSheet,
-    HopCards,
-    SetCard,
-    SetImage,
-    SplitCards,
-    contact_sheet,
-    pair_boxes,
-    sketch_url,
-    thumbnail_url,
-)
+from clevrhope.describe.contact_sheet import contact_sheet, pair_boxes, sketch_url, thumbnail_url
 from clevrhope.describe.covr import measure_covr
 from clevrhope.describe.datasheets import folder_datasheet, write_datasheet
 from clevrhope.describe.measure import FamilyNames, SceneCounts, count_scenes, measure_split
@@ -149,61 +136,64 @@ def pool_stats(indices: Ints, n_users: Ints) -> PoolStats:
     return PoolStats(int(indices[-1]) + 1, n_images, n_shared, int(n_users.sum()))
 
 
-def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> ContactSheet:
+def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> dict[str, Any]:
     n_shown = IMAGES_SHOWN if len(manifest.splits) <= MANY else IMAGES_SHOWN_OF_MANY
-    return ContactSheet(
-        seed=manifest.seed_in_words,
-        n_questions=manifest.n_questions,
-        n_images=sum(map(len, used.values())),
-        n_rendered=sum(pool["images"] for pool in manifest.pools.values()),
-        hops=[_hop_cards(resolved.hop(name), resolved, manifest, n_shown) for name in manifest.splits],
-        renderer=made_by(manifest.rendering) if manifest.rendering else "",
-        n_published=sum(resolved.engine.n_published(pool, each) for pool, each in used.items()),
-    )
+    return {
+        "seed": manifest.seed_in_words,
+        "n_questions": manifest.n_questions,
+        "n_images": sum(map(len, used.values())),
+        "n_rendered": sum(pool["images"] for pool in manifest.pools.values()),
+        "hops": [_hop_cards(resolved.hop(name), resolved, manifest, n_shown) for name in manifest.splits],
+        "renderer": made_by(manifest.rendering) if manifest.rendering else "",
+        "n_published": sum(resolved.engine.n_published(pool, each) for pool, each in used.items()),
+    }
 
 
-def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -> HopCards:
+def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -> dict[str, Any]:
     synonyms = engine.synonyms(resolved.config)
 
     def words(value: str) -> frozenset[str]:
         return frozenset(form for word in (value, *synonyms.get(value, ())) for form in (word, f"{word}s"))
 
-    splits = [
-        SplitCards(
-            split, entry["questions"], entry["images"], _cards(hop, split, entry["pool"], resolved, n_shown)
-        )
-        for split, entry in manifest.splits[hop.name].items()
-    ]
     n_texts = TEXTS_SHOWN if n_shown == IMAGES_SHOWN else TEXTS_SHOWN_OF_MANY
     palette = resolved.engine.palettes.get(hop.pools)
-    return HopCards(
-        hop,
-        [words(value) for _, value in hop.held_out or ()],
-        splits,
-        listed([" ".join(each) for each in palette.combinations]) if palette else "",
-        [
-            _set_cards(hop.name, split, entry, resolved, n_texts)
+    return {
+        "hop": hop,
+        "pair_words": [words(value) for _, value in hop.held_out or ()],
+        "seen": listed([" ".join(each) for each in palette.combinations]) if palette else "",
+        "splits": [
+            _split(split, entry, _cards(hop, split, entry["pool"], resolved, n_shown))
+            for split, entry in manifest.splits[hop.name].items()
+        ],
+        "covr": [
+            _split(split, entry, _set_cards(hop.name, split, entry["pool"], resolved, n_texts))
             for split, entry in manifest.covr.get(hop.name, {}).items()
         ],
-    )
+    }
 
 
-def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) -> list[Card]:
+def _split(split: str, entry: Mapping[str, Any], cards: Sequence[Any]) -> dict[str, Any]:
+    """A split and its cards; `entry` is the manifest's."""
+    sizes = {"n_questions": entry["questions"], "n_images": entry["images"]}
+    return {"split": split, **sizes, "cards": cards}
+
+
+def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) -> list[dict[str, Any]]:
     """Cards of the first images that a split asks about; for a minimal split, of whole places."""
     layout = resolved.layout
     detokenizer = Detokenizer(read_vocab(layout.vocab))
     families = engine.families(resolved.engine.templates)
-    by_image: dict[int, list[CardQuestion]] = {}
+    by_image: dict[int, list[dict[str, str]]] = {}
     rows = read_table(layout.questions_h5(hop.name, split)).part(0, 50 * n_shown)
     rows.load("image_idxs", "question_families", "questions", "answers")
     for k, (image, family) in enumerate(
         zip(rows.image_idxs.tolist(), rows.question_families.tolist(), strict=True)
     ):
-        asked = CardQuestion(
-            detokenizer.question(rows.questions[k]),
-            detokenizer.answer(int(rows.answers[k])),
-            f"{families[family][0].removesuffix('.json')} {families[family][1]} (number {family})",
-        )
+        asked = {
+            "text": detokenizer.question(rows.questions[k]),
+            "answer": detokenizer.answer(int(rows.answers[k])),
+            "family": f"{families[family][0].removesuffix('.json')} {families[family][1]} (number {family})",
+        }
         by_image.setdefault(image, []).append(asked)
     kind = SPLITS[split]
     group = kind.group_of(len(hop.target))
@@ -220,44 +210,41 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
         for scene in scenes_of(layout, pool, np.asarray(sorted(shown), dtype=np.int32))
     }
     return [
-        Card(
-            name=str(scenes[index]["image_filename"]),
-            image=images.get(index) or sketch_url(scenes[index], colours, size_px),
-            sketch=index not in images,
-            pair_boxes=pair_boxes(scenes[index], hop.held_out, size_px) if hop.held_out else (),
-            questions=by_image[index][:QUESTIONS_SHOWN],
-            source=str(scenes[index].get("source", "")),
-            group=index // group if has_groups else -1,
-        )
+        {
+            "name": str(scenes[index]["image_filename"]),
+            "image": images.get(index) or sketch_url(scenes[index], colours, size_px),
+            "sketch": index not in images,
+            "pair_boxes": pair_boxes(scenes[index], hop.held_out, size_px) if hop.held_out else (),
+            "questions": by_image[index][:QUESTIONS_SHOWN],
+            "source": str(scenes[index].get("source", "")),
+            "group": index // group if has_groups else -1,
+        }
         for index in shown
     ]
 
 
-def _set_cards(
-    hop: str, split: str, entry: Mapping[str, Any], resolved: Resolved, n_shown: int
-) -> SplitCards[SetCard]:
-    """The first questions of a split: `n_shown` texts with two answers each; `entry` is the manifest's."""
+def _set_cards(hop: str, split: str, pool: str, resolved: Resolved, n_shown: int) -> list[dict[str, Any]]:
+    """Cards of the first questions of a split: `n_shown` texts with two answers each."""
     vocab = read_vocab(resolved.layout.covr_vocab)
     table = read_table(resolved.layout.questions_h5(hop, split), SETS, vocab=vocab)
     rows, templates = table.part(0, 2 * n_shown), table.templates
     detokenizer = Detokenizer(vocab)
-    sets = list(_sets(rows, entry["pool"], detokenizer, resolved))
-    cards = [
-        SetCard(
-            text=detokenizer.question(rows.questions[k]),
-            template=templates[int(rows.question_families[k])],
-            structure=STRUCTURES[int(rows.structures[k])],
-            pair_place=PAIR_PLACES[int(rows.pair_places[k])],
-            sets=sets[k : k + 2],
-        )
+    sets = list(_sets(rows, pool, detokenizer, resolved))
+    return [
+        {
+            "text": detokenizer.question(rows.questions[k]),
+            "template": templates[int(rows.question_families[k])],
+            "structure": STRUCTURES[int(rows.structures[k])],
+            "pair_place": PAIR_PLACES[int(rows.pair_places[k])],
+            "sets": sets[k : k + 2],
+        }
         for k in range(0, len(rows), 2)
     ]
-    return SplitCards(split, entry["questions"], entry["images"], cards)
 
 
 def _sets(
     rows: QuestionTable, pool: str, detokenizer: Detokenizer, resolved: Resolved
-) -> Iterator[AnsweredSet]:
+) -> Iterator[dict[str, Any]]:
     """The set of each question, with its answer."""
     used = distinct_images([rows.image_idxs])
     scenes = {scene["image_index"]: scene for scene in scenes_of(resolved.layout, pool, used)}
@@ -265,18 +252,16 @@ def _sets(
     colours, size_px = engine.colours(resolved.config), resolved.manifest.raster_px
     for k in range(len(rows)):
         mine = [scenes[index] for index in rows.image_idxs[k].tolist() if index >= 0]
-        yield AnsweredSet(
-            [
-                SetImage(
-                    name=str(scene["image_filename"]),
-                    image=images.get(scene["image_index"]) or sketch_url(scene, colours, size_px),
-                    sketch=scene["image_index"] not in images,
-                    is_source=place == int(rows.sources[k]),
-                )
-                for place, scene in enumerate(mine)
-            ],
-            detokenizer.answer(int(rows.answers[k])),
-        )
+        shown = [
+            {
+                "name": str(scene["image_filename"]),
+                "image": images.get(scene["image_index"]) or sketch_url(scene, colours, size_px),
+                "sketch": scene["image_index"] not in images,
+                "is_source": place == int(rows.sources[k]),
+            }
+            for place, scene in enumerate(mine)
+        ]
+        yield {"images": shown, "answer": detokenizer.answer(int(rows.answers[k]))}
 
 
 def _shown_images(

@@ -1,5 +1,6 @@
 """What all makers of suites share: the files of a suite on a split, and what a dataset was made with."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from clevrhope.dataset.clevr_json import question_info, rows_file
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.question_kinds import TIERS, QuestionKind
-from clevrhope.dataset.question_table import QuestionTable, rows_with
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.dataset.vocab import write_vocab
 from clevrhope.errors import TemplateError
@@ -87,7 +88,7 @@ class SuiteWriter:
         ):
             for batch, table in blocks:
                 writer.append(table.arrays())
-                add_rows(rows_with(batch.json_rows(split=split, start_index=done), table))
+                add_rows(_rows_with(batch.json_rows(split=split, start_index=done), table))
                 done += len(batch)
         vocab = layout.suite_vocab(hop, self.suite)
         write_vocab(vocab, self.encoder.vocab)
@@ -158,3 +159,14 @@ def used_templates(manifest: Manifest, vocabulary: Vocabulary, suite: Path) -> t
         f"{manifest.templates['fingerprint'][:12]}...); give the suite's folder with --templates, such as "
         f"{name}/suites/{suite.name}"
     )
+
+
+def _rows_with(rows: Sequence[bytes], table: QuestionTable) -> list[bytes]:
+    """Rows of a JSON question file, each with the `row_fields` of its question at the end."""
+    fields = table.kind.row_fields
+    columns = zip(*(table.values(field) for field in fields), strict=True)
+    names = [field.name for field in fields]
+    return [
+        row[:-1] + f", {json.dumps(dict(zip(names, values, strict=True)))[1:]}".encode()
+        for row, values in zip(rows, columns, strict=True)
+    ]

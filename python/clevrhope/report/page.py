@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
-from clevrhope.describe.contact_sheet import Box
 from clevrhope.pages import render_page
 
 FIGURES = "figures"
@@ -92,8 +91,8 @@ class Failure(NamedTuple):
     """"no answer" where its reply or program gave none."""
     image: str
     """The image, or a sketch where it was not rendered, as a data URL; "" if there is no scene."""
-    boxes: Sequence[Box]
-    """The boxes of the objects with the held-out pair."""
+    boxes: Sequence[Mapping[str, float]]
+    """The boxes of the objects with the held-out pair, as `contact_sheet.pair_boxes` gives them."""
     command: str
     """What shows the question, beside the dataset's folder."""
 

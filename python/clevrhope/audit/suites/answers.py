@@ -13,7 +13,7 @@ import numpy.typing as npt
 from clevrhope.audit.report import Found
 from clevrhope.audit.suites.pairs import Flags, SuitePairs
 from clevrhope.audit.suites.questions import completed
-from clevrhope.audit.suites.source import FLIP, IS, POSITIVE, SAME, SEEN, UNSEEN, TestRules
+from clevrhope.audit.suites.source import FLIP, IS, POSITIVE, SAME, SEEN, UNSEEN
 from clevrhope.dataset.native_reader import Ints
 from clevrhope.dataset.scene_files import Rows
 
@@ -98,25 +98,12 @@ def _functions(pairs: SuitePairs) -> Mapping[tuple[str, str], list[int]]:
     return functions
 
 
-Asked = Counter[tuple[str, int, bool]]
-"""Which questions ask, for which value, and whether it is the answer -> how often."""
-
-
-def _uneven(pairs: SuitePairs, asked: Asked) -> Iterator[Found]:
-    """A fault for each value that questions ask for more often with one answer."""
-    for where, value in dict.fromkeys((where, value) for where, value, _ in asked):
-        n_yes, n_no = asked[where, value, True], asked[where, value, False]
-        if n_yes != n_no:
-            what = "anything" if value < 0 else pairs.vocab.answer(value)
-            yield None, f"{where} asks for {what} more often with one answer", f"yes {n_yes}, no {n_no} times"
-
-
 def balance(pairs: SuitePairs) -> Iterator[Found]:
     """Each value is asked for with yes as often as with no, with and without a mention in the original."""
     columns = [pairs.of_pair(name).tolist() for name in ("relation", "value", "test")]
     is_yes = (pairs.both("answers")[:, 1] == pairs.answer("yes")).tolist()
     mentions = pairs.findings.by_program[pairs.given].tolist()
-    asked: Asked = Counter()
+    asked: Counter[tuple[str, int, bool]] = Counter()
     for relation, value, test, truth, mention in zip(*columns, is_yes, mentions, strict=True):
         name = pairs.test(test)
         rules = pairs.source.tests.get(name) if pairs.source else None
@@ -131,30 +118,11 @@ def balance(pairs: SuitePairs) -> Iterator[Found]:
         if note:
             pairs.notes["pair balance", note] = None
     pairs.counted["pair balance"] += asked.total()
-    yield from _uneven(pairs, asked)
-
-
-def verified(pairs: SuitePairs) -> Iterator[Found]:
-    """Searched pairs of verify questions ask for each value with yes as often as with no."""
-    values = {
-        number: pairs.answer(_argument(token))
-        for token, number in pairs.vocab.functions.items()
-        if token.startswith("verify_") and _argument(token) in pairs.vocab.answers  # a relation is no answer
-    }
-    first = pairs.tokens("programs")[: 2 * pairs.n, 1].reshape(-1, 2)
-    rows = np.flatnonzero(pairs.searched & np.isin(first, list(values)).all(axis=1))
-    pairs.counted["pair balance"] += len(rows)
-    tests, cells = pairs.of_pair("test"), pairs.of_pair("cell")
-    is_yes = pairs.both("answers") == pairs.answer("yes")
-    asked: Asked = Counter()
-    for k in rows.tolist():
-        where = f"cell {int(cells[k]):02b} of {pairs.test(int(tests[k]))}"
-        for token, truth in zip(first[k].tolist(), is_yes[k].tolist(), strict=True):
-            asked[where, values[token], truth] += 1
-    answers = {(where, truth) for where, _, truth in asked}
-    # An entry that asks for one answer is not balanced.
-    both = {key: n for key, n in asked.items() if {(key[0], True), (key[0], False)} <= answers}
-    yield from _uneven(pairs, Counter(both))
+    for where, value in dict.fromkeys((where, value) for where, value, _ in asked):
+        n_yes, n_no = asked[where, value, True], asked[where, value, False]
+        if n_yes != n_no:
+            what = "anything" if value < 0 else pairs.vocab.answer(value)
+            yield None, f"{where} asks for {what} more often with one answer", f"yes {n_yes}, no {n_no} times"
 
 
 def cells(pairs: SuitePairs) -> Iterator[Found]:
@@ -178,7 +146,7 @@ def foils(pairs: SuitePairs) -> Iterator[Found]:
     partners = pairs.both("answers")[:, 1]
     families = pairs.arrays.columns["question_families"]
     completes = completed(pairs, values)
-    for name, rules, rows in tests:
+    for _, rules, rows in tests:
         pairs.counted["pair foils"] += len(rows)
         beside = set(pairs.numbers[of_test.get(rules.control_of, rows[:0])].tolist())
         for k in rows.tolist():
@@ -196,34 +164,6 @@ def foils(pairs: SuitePairs) -> Iterator[Found]:
                 yield 2 * k, problem, pairs.originals[k]
         if rules.has_groups:
             yield from _groups(pairs, rows)
-        else:
-            yield from _searched(pairs, name, rows)
-
-
-def _searched(pairs: SuitePairs, name: str, rows: Rows) -> Iterator[Found]:
-    """An original that was searched for is in one pair of a test, and has the control that it can have."""
-    originals = pairs.numbers
-    values = pairs.of_pair("value")
-    searched = rows[pairs.searched[rows]]
-    _, first = np.unique(originals[searched], return_index=True)
-    for k in np.delete(searched, first).tolist():
-        yield 2 * k, f"an earlier pair of {name} is made of its original", values[k]
-    for control, rules, controls in pairs.tests:
-        if rules.control_of == name:
-            alone = searched[~np.isin(originals[searched], originals[controls])]
-            for k in alone[_can_have(rules, pairs, alone)].tolist():
-                problem = f"its original was searched for, but has no pair of {control} beside it"
-                yield 2 * k, problem, values[k]
-
-
-def _can_have(control: TestRules, pairs: SuitePairs, rows: Rows) -> Flags:
-    """Whether a control can ask for a third value, besides the answer and the one that completes the pair."""
-    families = [given for (given, _), foil in control.foils.items() if foil == SEEN]
-    n_values = Counter(pairs.kinds.values())
-    third = [number for number, kind in pairs.kinds.items() if n_values[kind] > 2]
-    columns = pairs.arrays.columns
-    given = pairs.given[rows]
-    return np.isin(columns["question_families"][given], families) & np.isin(columns["answers"][given], third)
 
 
 def _groups(pairs: SuitePairs, rows: Rows) -> Iterator[Found]:

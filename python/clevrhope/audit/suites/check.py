@@ -29,7 +29,7 @@ Rule = Callable[[SuitePairs], Iterator[Found]]
 
 OF_PAIRS: Mapping[str, Sequence[Rule]] = {
     "pairs": (structure.structure, structure.order),
-    "pair balance": (answers.balance, answers.verified),
+    "pair balance": (answers.balance,),
 }
 """By line of the report, what holds for pairs alone, and not for questions added to a train set."""
 

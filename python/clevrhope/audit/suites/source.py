@@ -63,8 +63,6 @@ class SuiteSource:
     """Template files of the families that entries define, which are numbered after the dataset's."""
     places: Sequence[tuple[str, int]]
     """(file, number of the entry) of each of these families, as question files name them."""
-    of_originals: frozenset[int]
-    """The families among these that the suite's own originals have."""
 
 
 def find_source(
@@ -124,9 +122,7 @@ class _Reader:
                     own.append(template)
                     self._places.append((f"{name}.json", number))
             derived.append((name, json.dumps(own).encode()))
-        n = self._n_of_dataset
-        of_originals = frozenset(range(n, n + len(self._originals)))
-        return SuiteSource(self._tests, derived, self._places, of_originals)
+        return SuiteSource(self._tests, derived, self._places)
 
     def _add(self, entry: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         """Records an entry's rules, and yields the templates that it defines."""

@@ -164,7 +164,6 @@ def rules(pairs: SuitePairs) -> Iterator[Found]:
 
 def searched(pairs: SuitePairs) -> Iterator[Found]:
     """Pairs whose originals were searched for are on images of the split, and each asks something new."""
-    arrays = pairs.arrays
     images = pairs.of_pair("image_idxs")
     tests = pairs.of_pair("test")
     elsewhere = pairs.searched & ~np.isin(images, pairs.split.used)
@@ -183,12 +182,6 @@ def searched(pairs: SuitePairs) -> Iterator[Found]:
         if asked in seen and pairs.searched[k]:
             yield 2 * k, "an earlier pair of the test asks the same of the image", k
         seen.add(asked)
-    if pairs.source is not None and arrays.attributes.get("origin") != "search":
-        families = arrays.columns["question_families"]
-        for k in rows.tolist():
-            if not {int(families[2 * k]), int(families[2 * k + 1])} & pairs.source.of_originals:
-                problem = "its original was searched for, but is of a family of the dataset"
-                yield 2 * k, f"{problem}, and `origin` is not search", int(families[2 * k])
 
 
 def added(pairs: SuitePairs) -> Iterator[Found]:
@@ -209,9 +202,8 @@ def added(pairs: SuitePairs) -> Iterator[Found]:
     yield from where(numbers != np.arange(n), "orig_idxs is not the row's number", numbers)
     before: Rows = np.cumsum(is_own) - is_own
     yield from _own(arrays, pairs.split, is_own, before)
-    lone = arrays.rows[arrays.lone]
-    yield from _lone(pairs, lone, np.flatnonzero(is_own)[: len(pairs.split)])
-    yield from _partners(columns, np.setdiff1d(np.flatnonzero(~is_own), lone), before)
+    paired = np.setdiff1d(np.flatnonzero(~is_own), arrays.rows[arrays.lone])
+    yield from _partners(columns, paired, before)
 
 
 def _own(arrays: AddedPairs, split: SplitArrays, is_own: Flags, before: Rows) -> Iterator[Found]:
@@ -239,35 +231,3 @@ def _partners(columns: Mapping[str, Any], rows: Rows, before: Rows) -> Iterator[
     again = ~np.isin(np.arange(len(rows)), first)
     problem = "the same test has made a question of this original before"
     yield from where(again, problem, sources, rows)
-
-
-def _lone(pairs: SuitePairs, rows: Rows, own: Rows) -> Iterator[Found]:
-    """Added questions without an original are those of a test whose originals are searched for.
-
-    They are on images of earlier questions, and no test asks the same of an image again. `rows` are theirs in
-    the file, `own` those of the train set's questions.
-    """
-    arrays = pairs.arrays
-    assert isinstance(arrays, AddedPairs)
-    columns, programs = arrays.whole, arrays.whole_tokens("programs")
-    images, first = np.unique(columns["image_idxs"][own], return_index=True)
-    begins = dict(zip(images.tolist(), own[first].tolist(), strict=True))
-    tests = list(pairs.source.tests.values()) if pairs.source else []
-    seen: set[tuple[int, int, bytes]] = set()
-    for row in rows.tolist():
-        test, image, family = (
-            int(columns[name][row]) for name in ("test", "image_idxs", "question_families")
-        )
-        if begins.get(image, row) >= row:
-            yield row, "its original was searched for on an image that no earlier question is about", image
-        asked = (test, image, programs[row].tobytes())
-        if asked in seen:
-            yield row, "the same test asked the same of the image before", image
-        seen.add(asked)
-        if pairs.source and test < len(tests):
-            rules, searched = tests[test], pairs.source.of_originals
-            if not any(family in both and both[0] in searched for both in rules.relations):
-                problem = "source_idxs is -1, but its test searches for no original of this family"
-                yield row, problem, family
-            if columns["tier"][row] != TIERS.index(rules.tier):
-                yield row, f"tier is not that of its test, {rules.tier}", columns["tier"][row]
