@@ -329,8 +329,8 @@ def json_questions(
                 number = row["question_index"] if "question_index" in form.needed else None
                 if number is not None and (first := seen.setdefault(number, at + k)) != at + k:
                     raise DatasetError(
-                        f"{path}: questions[{first}] and questions[{at + k}] have the question_index {number}; "
-                        "each question has its own"
+                        f"{path}: questions[{first}] and questions[{at + k}] have the question_index "
+                        f"{number}; each question has its own"
                     )
             texts = [row["question"] for row in block]
             plain = [
