@@ -73,12 +73,10 @@ class ParquetFiles:
         for path, columns in zip(self.paths, self._columns, strict=True):
             types, names = dict(columns), [name for name, _ in columns]
             for name, kinds in wanted.items():
-                what = ""
-                if _plain(types.get(name, "missing")) not in map(_plain, kinds):
-                    what = f"is {types.get(name, 'missing')}; expected {kinds[0]}"
-                elif names.count(name) > 1:
-                    what = "is there twice"
-                if what:
+                found = types.get(name, "missing")
+                is_wrong = _plain(found) not in map(_plain, kinds)
+                if is_wrong or names.count(name) > 1:
+                    what = f"is {found}; expected {kinds[0]}" if is_wrong else "is there twice"
                     there = ", ".join(f"{column} {kind}" for column, kind in columns)
                     raise DatasetError(f"{path}: column {name} {what}; it has {there}")
 
