@@ -59,6 +59,9 @@ class ImageRecord:
         """(images,) int32 indices of the images, sorted."""
         return np.flatnonzero(self.places[:, 0] >= 0).astype(np.int32)
 
+    def __contains__(self, index: int) -> bool:
+        return 0 <= index < len(self.places) and bool(self.places[index, 0] >= 0)
+
     def write(self, path: Path) -> None:
         """Writes the record whole."""
         about = {"form": self.form, "files": [*map(str, self.files)], "names": [*self.names]}
