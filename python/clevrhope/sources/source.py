@@ -30,6 +30,9 @@ MOST_PROGRAM_TOKENS = 64
 SCENE = Fields({"image_index": INDEX, "objects": ListOf(ANY)})
 """What a published scene has at least."""
 
+IN_RADIANS = "rotations in published scenes are radians; they are imported as degrees"
+"""A note about published scenes."""
+
 MOST_CHARACTERS = 2_000
 """Characters of a question: several times as many as CLEVR's longest have."""
 

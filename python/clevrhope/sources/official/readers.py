@@ -378,10 +378,6 @@ def _plain(program: list[Any]) -> list[Any]:
     ]
 
 
-IN_RADIANS = "rotations in published scenes are radians; they are imported as degrees"
-"""A note about published scenes."""
-
-
 def scenes_of(path: Path, *, in_degrees: bool = False) -> Callable[[], Iterator[dict[str, Any]]]:
     """A function that yields the scenes of a file, with rotations in degrees.
 
