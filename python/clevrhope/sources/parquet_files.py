@@ -147,10 +147,9 @@ def check_parts(paths: Sequence[Path]) -> None:
     n = max(n for _, n in parts)
     missing = next((f"; {number} is missing" for number in range(n) if (number, n) not in parts), "")
     if missing or len(parts) != n:
-        raise DatasetError(
-            f"{paths[0].parent}: {listed([path.name for path in paths], most=4)}; expected files 0 to "
-            f"{n - 1} of {n} of the split, each once{missing}"
-        )
+        wanted = f"files 0 to {n - 1} of {n} of the split, each once" if n > 1 else "one file of the split"
+        there = listed([path.name for path in paths], most=4)
+        raise DatasetError(f"{paths[0].parent}: {there}; expected {wanted}{missing}")
 
 
 def _plain(kind: str) -> str:
