@@ -153,7 +153,7 @@ def test_the_same_predictions_give_the_same_accuracies(
     assert {name: gap.parts for name, gap in theirs.gaps.items()} == {
         name: gap.parts for name, gap in ours.gaps.items()
     }
-    command = ("score", tmp_path / "out", predictions, "--bootstrap", "0")
+    command = ("score", tmp_path / "out", predictions, "--hop", "rubber_cylinder", "--bootstrap", "0")
     check_words(re.findall("the published files lack .*", cli(*command).out)[0])
     check_words("".join(cli(*command, "--by", name, code=2).err for name in ("family", "objects", "level")))
 

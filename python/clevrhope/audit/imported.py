@@ -20,7 +20,6 @@ from clevrhope.audit.checks.scenes import excluded
 from clevrhope.audit.report import CheckResult, Report, Results, new_results, where
 from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows
 from clevrhope.dataset.folder import Folder
-from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.native_reader import question_reader, vocabulary_of
 from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.scene_files import MISSING, Pools
@@ -62,21 +61,16 @@ _TYPES = ("size", "color", "shape", "material")
 
 @dataclass(frozen=True)
 class _Split:
-    """A split of a sub-dataset."""
+    """A split of a sub-dataset, and the path of its file below the folder."""
 
     hop: Hop
     kind: SplitKind
     table: QuestionTable
-    layout: Layout
+    file: str
 
     @property
     def name(self) -> str:
         return f"{self.hop.name} {self.kind.name}"
-
-    @property
-    def file(self) -> str:
-        """The path of its file below the folder."""
-        return self.layout.relative(self.table.path)
 
 
 def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Report:
@@ -92,11 +86,11 @@ def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Repor
     """
     layout, manifest = folder.layout, folder.manifest
     results = new_results([*CHECKS] if manifest.suites or manifest.covr else [*CHECKS][:-1])
-    splits = [
-        _Split(folder.hop(hop), SPLITS[name], open_split(layout, hop, name, vocab=folder.vocab), layout)
-        for hop, names in manifest.splits.items()
-        for name in names
-    ]
+    splits = []
+    for hop, names in manifest.splits.items():
+        for name in names:
+            table = open_split(layout, hop, name, vocab=folder.vocab)
+            splits.append(_Split(folder.hop(hop), SPLITS[name], table, layout.relative(table.path)))
     vocab = read_vocab(layout.vocab)
     pools = Pools(layout, vocabulary_of(vocab))
     total = sum(len(split.table) for split in splits)
@@ -223,7 +217,7 @@ def _check_scene_rows(folder: Folder, splits: Sequence[_Split], results: Results
                 is_sorted.append(keys == sorted(keys))
                 if scene.get("reuse_dataset") or scene.get("reuse_filename"):
                     of_clevr[pool].append(scene["image_index"])
-        check, share = results["order of objects"], np.mean(is_sorted or [0])
+        check, share = results["order of objects"], np.mean(is_sorted or [False])
         check.n_checked += len(is_sorted)
         check.notes.append(f"{pool}: {share:.1%} of scenes list objects sorted by their values")
     for split in splits:

@@ -3,6 +3,7 @@
 A record beside the folder of the pool's PNG files, `images/<pool>.npz`, says where they are.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -58,11 +59,14 @@ class ImageRecord:
         """(images,) int32 indices of the images, sorted."""
         return np.flatnonzero(self.places[:, 0] >= 0).astype(np.int32)
 
+    def __contains__(self, index: int) -> bool:
+        return 0 <= index < len(self.places) and bool(self.places[index, 0] >= 0)
+
     def write(self, path: Path) -> None:
         """Writes the record whole."""
-        memory = BytesIO()
-        files, names = (np.asarray([*map(str, each)], dtype=np.str_) for each in (self.files, self.names))
-        np.savez_compressed(memory, form=self.form, files=files, places=self.places, names=names)
+        about = {"form": self.form, "files": [*map(str, self.files)], "names": [*self.names]}
+        text, memory = np.frombuffer(json.dumps(about).encode(), np.uint8), BytesIO()
+        np.savez_compressed(memory, about=text, places=self.places)
         write_whole(path, memory.getvalue())
 
     @classmethod
@@ -70,9 +74,8 @@ class ImageRecord:
         """Reads a record; raises DatasetError if it is broken."""
         remedy = "import the files again"
         with reading(path, "a record of imported images", remedy=remedy), np.load(path) as raw:
-            found = cls(
-                str(raw["form"]), tuple(map(Path, raw["files"])), raw["places"], raw["names"].tolist()
-            )
+            about = json.loads(raw["about"].tobytes())
+            found = cls(about["form"], tuple(map(Path, about["files"])), raw["places"], about["names"])
             if found.form not in READERS or found.places[:, 0].max(initial=-1) >= len(found.files):
                 raise DatasetError(f"{path}: its images are in files that it does not name; {remedy}")
         return found

@@ -69,7 +69,8 @@ def _write_split(source: ExportSource, split: SplitSource, folder: Path, advance
     """Writes a split's files; returns its size as an Arrow table in memory, and as files."""
     folder.mkdir(exist_ok=True)
     columns = columns_of(split)
-    schema, scene_of = _schema(source, split, columns), source.scene_of(split.reader.pool)
+    about = {METADATA: json.dumps(split_json(source, split))}
+    schema, scene_of = schema_of(columns, about, split.answer_names), source.scene_of(split.reader.pool)
     n_bytes = 0
 
     def table(group: Sequence[Sample]) -> "pa.Table":
@@ -137,13 +138,8 @@ def write_table(
                 advance(len(rows))
 
 
-def _schema(source: ExportSource, split: SplitSource, columns: Sequence[Field]) -> "pa.Schema":
-    about = {METADATA: json.dumps(split_json(source, split))}
-    return schema_of(columns, about, answers=split.answer_names)
-
-
 def schema_of(
-    columns: Sequence[Field], metadata: Mapping[str, str], *, answers: Sequence[str] = ()
+    columns: Sequence[Field], metadata: Mapping[str, str], answers: Sequence[str] = ()
 ) -> "pa.Schema":
     """The schema of these columns; the metadata also say the features, which `datasets` reads."""
     import pyarrow as pa

@@ -36,9 +36,6 @@ from clevrhope.splits.nonce.kinds import NONCE_SPLITS
 SOURCE = "source.json"
 """The file that says what an export was made from; it is written first."""
 
-_UNPLACED = "--format parquet, webdataset or official"
-"""The formats that need neither scenes nor programs."""
-
 
 @dataclass(frozen=True)
 class Exported:
@@ -145,7 +142,8 @@ def export(
     if (chosen.scenes or steps) and not all(
         dataset.has_scenes(each.reader.pool) and each.n_programs for each in source.splits
     ):
-        needs = "--steps needs; leave it out" if steps else f"--format {format} needs; take {_UNPLACED}"
+        others = "--format parquet, webdataset or official"
+        needs = "--steps needs; leave it out" if steps else f"--format {format} needs; take {others}"
         raise ConfigError(f"{folder}: it was imported without scenes or programs, which {needs}")
     if masks and not source.rendered:
         raise ConfigError("--masks: masks are of images, and the export has none; leave out --masks")

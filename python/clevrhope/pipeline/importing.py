@@ -35,9 +35,6 @@ from clevrhope.sources import find_source
 from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit, files_below
 from clevrhope.splits.hops import parse_hop
 
-RECORDS = 2
-"""The form of the records of images; an import with others is made again."""
-
 VERSION = "imported"
 """The dataset version of an imported folder."""
 
@@ -76,7 +73,7 @@ def dataset_of(path: Path, say: Callable[[str], None], *, templates: Path | None
     paths = [each for each in files_below(path) if each.is_file()]
     stamps = [(str(each), each.stat().st_size, each.stat().st_mtime_ns) for each in paths]
     with_templates = [read_templates(read_world(), templates).fingerprint] if templates else []
-    made_of = [RECORDS, str(path.resolve()), stamps, *with_templates]
+    made_of = ["npz", str(path.resolve()), stamps, *with_templates]  # as records of images are
     key = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:16]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     out = cache / "clevrhope" / "imports" / key / path.resolve().name

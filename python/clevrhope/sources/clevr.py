@@ -19,8 +19,8 @@ from clevrhope.errors import listed
 from clevrhope.runtime.forms import INDEX, Fields, one_of
 from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.reading import reading
-from clevrhope.sources.official.readers import IN_RADIANS, ROW, json_questions, scenes_of
-from clevrhope.sources.source import NO_FAMILY, Source, SourceSplit
+from clevrhope.sources.official.readers import ROW, json_questions, scenes_of
+from clevrhope.sources.source import IN_RADIANS, NO_FAMILY, Source, SourceSplit
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.kinds import PLAIN_SPLITS, SPLITS
 

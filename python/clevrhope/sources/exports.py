@@ -147,8 +147,8 @@ class _ExportedSplit(ABC):
             check_filled(cells, where)
             indices = cells[self.index]
             sets = indices if of_sets else [[index] for index in indices]
-            row_of = np.repeat(np.arange(len(sets)), [*map(len, sets)])
-            image_numbers([*chain(*sets)], lambda k, row_of=row_of, where=where: where(row_of[k]))
+            row_of = np.repeat(np.arange(len(sets)), [*map(len, sets)]).tolist()
+            image_numbers([*chain(*sets)], where, row_of)
             for of_row, of_images in zip(sets, places, strict=True):
                 for index, place in zip(of_row, of_images, strict=False):
                     self._images.setdefault(index, place)
@@ -303,7 +303,7 @@ class _Shards(_ExportedSplit):
     def __init__(self, files: Sequence[Path], split: str, about: Mapping[str, Any], *, alone: bool) -> None:
         super().__init__(files, split, about)
         self.is_part = alone
-        texts = {"question": TEXT, "program": ListOf(TEXT), "answer": TEXT, "question_index": INDEX}
+        texts: Any = {"question": TEXT, "program": ListOf(TEXT), "answer": TEXT, "question_index": INDEX}
         self._sample = Fields({"image_index": INDEX, "questions": ListOf(Fields(texts))}, {"scene": ANY})
         if self.kind.of_sets:
             self._sample = Fields({**texts, "image_indices": ListOf(INDEX)}, {"scenes": ListOf(ANY)})

@@ -73,12 +73,10 @@ class ParquetFiles:
         for path, columns in zip(self.paths, self._columns, strict=True):
             types, names = dict(columns), [name for name, _ in columns]
             for name, kinds in wanted.items():
-                what = ""
-                if _plain(types.get(name, "missing")) not in map(_plain, kinds):
-                    what = f"is {types.get(name, 'missing')}; expected {kinds[0]}"
-                elif names.count(name) > 1:
-                    what = "is there twice"
-                if what:
+                found = types.get(name, "missing")
+                is_wrong = _plain(found) not in map(_plain, kinds)
+                if is_wrong or names.count(name) > 1:
+                    what = f"is {found}; expected {kinds[0]}" if is_wrong else "is there twice"
                     there = ", ".join(f"{column} {kind}" for column, kind in columns)
                     raise DatasetError(f"{path}: column {name} {what}; it has {there}")
 
@@ -149,10 +147,9 @@ def check_parts(paths: Sequence[Path]) -> None:
     n = max(n for _, n in parts)
     missing = next((f"; {number} is missing" for number in range(n) if (number, n) not in parts), "")
     if missing or len(parts) != n:
-        raise DatasetError(
-            f"{paths[0].parent}: {listed([path.name for path in paths], most=4)}; expected files 0 to "
-            f"{n - 1} of {n} of the split, each once{missing}"
-        )
+        wanted = f"files 0 to {n - 1} of {n} of the split, each once" if n > 1 else "one file of the split"
+        there = listed([path.name for path in paths], most=4)
+        raise DatasetError(f"{paths[0].parent}: {there}; expected {wanted}{missing}")
 
 
 def _plain(kind: str) -> str:

@@ -30,6 +30,9 @@ MOST_PROGRAM_TOKENS = 64
 SCENE = Fields({"image_index": INDEX, "objects": ListOf(ANY)})
 """What a published scene has at least."""
 
+IN_RADIANS = "rotations in published scenes are radians; they are imported as degrees"
+"""A note about published scenes."""
+
 MOST_CHARACTERS = 2_000
 """Characters of a question: several times as many as CLEVR's longest have."""
 
@@ -133,8 +136,10 @@ class Numbering:
         return found
 
 
-def image_numbers(indices: Sequence[int], where: Callable[[int], str]) -> Ints:
-    """(n,) int32 indices of images.
+def image_numbers(
+    indices: Sequence[int], where: Callable[[int], str], rows: Sequence[int] | None = None
+) -> Ints:
+    """(n,) int32 indices of images, one a row, or those of the questions in `rows` (n,).
 
     Raises:
         DatasetError: an index is negative or too large; `where` names the place of a row.
@@ -142,7 +147,8 @@ def image_numbers(indices: Sequence[int], where: Callable[[int], str]) -> Ints:
     found = np.asarray(indices, dtype=np.int64)
     for k in np.flatnonzero((found < 0) | (found >= MAX_IMAGES)).tolist():
         raise DatasetError(
-            f"{where(k)}: the index of its image is {found[k]:,}; expected 0 to {MAX_IMAGES - 1:,}"
+            f"{where(k if rows is None else rows[k])}: the index of its image is {found[k]:,}; expected 0 to "
+            f"{MAX_IMAGES - 1:,}"
         )
     return found.astype(np.int32)
 

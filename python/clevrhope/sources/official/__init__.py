@@ -15,15 +15,9 @@ from clevrhope.runtime.forms import Fields, check_form, one_of
 from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.threads import map_in_threads
 from clevrhope.sources.official.names import BEGINS, OfficialFile, about, official_file
-from clevrhope.sources.official.readers import (
-    IN_RADIANS,
-    hdf5_split,
-    json_split,
-    parquet_split,
-    scenes_of,
-)
+from clevrhope.sources.official.readers import hdf5_split, json_split, parquet_split, scenes_of
 from clevrhope.sources.parquet_files import check_parts
-from clevrhope.sources.source import Source, SourceSplit, files_below
+from clevrhope.sources.source import IN_RADIANS, Source, SourceSplit, files_below
 
 _FORMS = (".parquet", ".h5", ".json")
 """If a folder has a split in several forms, the last of these is read, which says most."""

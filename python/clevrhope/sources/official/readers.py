@@ -200,13 +200,17 @@ def hdf5_split(
     """
     with reading_hdf5(file.path, QUESTIONS) as opened:
         n, notes = file.plain(opened["image_idxs"][:])
-    found, n_images = None, MAX_IMAGES
+    n_images = MAX_IMAGES
     if of_images is not None:
         with reading_hdf5(of_images, CHANNELS_FIRST) as opened:
             n_images = len(opened["features"])
-        places = np.full((n_images, 3), -1)
-        places[:, 0], places[:, 1] = 0, np.arange(n_images)
-        found = ImageRecord("features", (of_images.absolute(),), places)
+
+    def images() -> ImageRecord | None:
+        if of_images is None:
+            return None
+        rows = np.arange(n_images)
+        places = np.stack([np.zeros_like(rows), rows, np.full_like(rows, -1)], axis=1)
+        return ImageRecord("features", (of_images.absolute(),), places)
 
     tokens = {name: len(getattr(vocab, name)()) for name in ("questions", "programs", "answers")}
     functions = ProgramTokens(vocabulary, vocab.programs())
@@ -229,7 +233,7 @@ def hdf5_split(
                 _check_programs(file, functions, columns["programs"], first)
                 yield columns
 
-    return file.split_source(n, blocks, lambda: found, notes, features=features, vocab=vocab)
+    return file.split_source(n, blocks, images, notes, features=features, vocab=vocab)
 
 
 def _check_lengths(file: OfficialFile, name: str, rows: Any, lengths: Any, first: int) -> None:
@@ -308,7 +312,7 @@ def json_questions(
     names: dict[int, str] = {}
 
     def blocks(numbering: Numbering) -> Iterator[Columns]:
-        rows, at, seen = islice(read_list(path, "questions"), n), 0, {}
+        rows, at, seen = islice(read_list(path, "questions"), n), 0, dict[int, int]()
         functions = ProgramTokens(vocabulary, numbering.vocab().programs())
         while block := list(islice(rows, JSON_ROWS_AT_ONCE)):
 
@@ -322,10 +326,10 @@ def json_questions(
                     raise DatasetError(
                         f"{where(k)}: image_filename is {shown(name)}; expected one name for image {index}"
                     )
-                number = row["question_index"] if "question_index" in form.needed else at + k
-                if seen.setdefault(number, at + k) != at + k:
+                number = row["question_index"] if "question_index" in form.needed else None
+                if number is not None and (first := seen.setdefault(number, at + k)) != at + k:
                     raise DatasetError(
-                        f"{path}: questions[{seen[number]}] and questions[{at + k}] have the question_index "
+                        f"{path}: questions[{first}] and questions[{at + k}] have the question_index "
                         f"{number}; each question has its own"
                     )
             texts = [row["question"] for row in block]
@@ -372,10 +376,6 @@ def _plain(program: list[Any]) -> list[Any]:
         else node
         for node in program
     ]
-
-
-IN_RADIANS = "rotations in published scenes are radians; they are imported as degrees"
-"""A note about published scenes."""
 
 
 def scenes_of(path: Path, *, in_degrees: bool = False) -> Callable[[], Iterator[dict[str, Any]]]:
