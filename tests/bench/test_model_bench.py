@@ -49,7 +49,7 @@ def test_each_stage_is_timed_and_counted() -> None:
 
 
 def test_only_losses_that_train_compiles_are_timed_compiled() -> None:
-    with pytest.raises(ConfigError, match=r"recipe\.compile is for losses"):
+    with pytest.raises(ConfigError, match=r"recipe\.compile: stage train of QuestionOnly cannot"):
         measure_models(["question_only"], device="cpu", updates=1, compiles=True)
 
 
