@@ -67,6 +67,7 @@ def benchmarks(
 @click.option("--device", metavar="NAME", default="auto", help="A torch device.  [default: auto]")
 @click.option("--precision", type=click.Choice(["float32", "tf32", "bf16"]), help="As for train.")
 @click.option("--updates", type=Whole(1), default=20, show_default=True, help="Timed updates per stage.")
+@click.option("--compile", "compiles", is_flag=True, help="Compile the losses, as recipe.compile does.")
 @json_option
 def models(names: tuple[str, ...], as_json: bool, **choices: Any) -> None:
     """Times training updates of full-size models, compared with this machine's matrix products."""

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import click
 
@@ -64,12 +65,12 @@ class Runs:
             and (row["palette"] == "0" or row["run"] == row["palette"])
         ]
 
-    def values(self, k: int, metric: str, split: str, **which: int) -> dict[int, float]:
+    def values(self, k: int, metric: str, split: str, **which: Any) -> dict[int, float]:
         """Palette -> the value at the end of training."""
         rows = self.rows(k, metric, split, **which)
         return {int(r["palette"]): float(r["mean_percent"]) for r in rows if r["checkpoint"] == "last"}
 
-    def reached(self, k: int, **which: int) -> dict[int, float]:
+    def reached(self, k: int, **which: Any) -> dict[int, float]:
         """Palette -> the mean OOD accuracy at the two checkpoints that `evaluate --reaching` chose."""
         found: defaultdict[int, list[float]] = defaultdict(list)
         for row in self.rows(k, "accuracy", OOD, **which):

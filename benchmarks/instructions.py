@@ -27,11 +27,6 @@ SETTINGS = {
         "MKL_ENABLE_INSTRUCTIONS": "AVX2",
         "ONEDNN_MAX_CPU_ISA": "AVX2",
     },
-    "SSE4": {
-        "ATEN_CPU_CAPABILITY": "default",
-        "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
-        "ONEDNN_MAX_CPU_ISA": "SSE41",
-    },
 }
 """Instructions -> the variables by which torch, MKL and oneDNN keep to them."""
 

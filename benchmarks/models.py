@@ -22,8 +22,9 @@ from clevrhope.features.device import chosen_device
 from clevrhope.models.names import find_model
 from clevrhope.models.recipe import Stage
 from clevrhope.training.device import chosen_precision, computing
-from clevrhope.training.gradients import WARM_UP, Gradients
+from clevrhope.training.gradients import WARM_UP, Gradients, compiled
 from clevrhope.training.optimisers import make_optimiser
+from clevrhope.training.recipe_settings import check_stage
 from clevrhope.training.request import Precision
 
 PAPER_HOURS: Mapping[str, float] = {"lxmert_p": 92, "lxmert_s": 123, "tensor_nmn": 524}
@@ -89,6 +90,7 @@ def measure_models(
     precision: Precision | None = None,
     updates: int = 20,
     settings: Mapping[str, Any] | None = None,
+    compiles: bool = False,
     advance: Callable[[str], None] | None = None,
 ) -> Speeds:
     """Times updates of each stage of each model.
@@ -99,6 +101,7 @@ def measure_models(
         precision: by default the recipe's, or float32 if the device has no instructions for that.
         updates: number of timed updates of each stage.
         settings: settings of the models, by name, as for `--set`; by default the full size.
+        compiles: whether losses are compiled, as `recipe.compile` does.
         advance: called with the name of the next stage.
 
     Raises:
@@ -119,7 +122,7 @@ def measure_models(
             for stage in recipe.stages:
                 if advance is not None:
                     advance(f"{name}, {stage.name}")
-                stages.append(_timed(name, model, stage, where, how, updates, peak[how]))
+                stages.append(_timed(name, model, stage, where, how, updates, peak[how], compiles))
     hours = {name: sum(each.hours for each in stages if each.model == name) for name in used}
     name = f"CPU, {torch.get_num_threads()} threads"
     if where.type == "cuda":
@@ -156,8 +159,17 @@ def counted_rnns(model: nn.Module) -> Iterator[list[float]]:
 
 
 def _timed(
-    name: str, model: Any, stage: Stage, where: torch.device, how: Precision, updates: int, peak: float
+    name: str,
+    model: Any,
+    stage: Stage,
+    where: torch.device,
+    how: Precision,
+    updates: int,
+    peak: float,
+    compiles: bool,
 ) -> StageSpeed:
+    if compiles:
+        check_stage(model, replace(stage, compile=True), stage.batch_size)
     config = getattr(model, "config", None)
     more = synthetic_batch(
         math.ceil(1.2 * stage.batch_size),  # some scenes have no question
@@ -184,6 +196,8 @@ def _timed(
 
     with FlopCounterMode(display=False) as counted, counted_rnns(model) as of_rnns:
         update()
+    if compiles:
+        loss = compiled(model, stage.loss)
     for _ in range(WARM_UP if where.type == "cuda" else min(WARM_UP, updates)):  # the last one is recorded
         update()
     began = now(where)

@@ -14,6 +14,7 @@ from benchmarks import models as bench
 from benchmarks.__main__ import benchmarks
 from benchmarks.models import counted_rnns, measure_models, text_lines
 from benchmarks.tensor_nmn import measure_forms
+from clevrhope.errors import ConfigError
 from clevrhope.models.lstm import Gru, Lstm
 
 NMN = {
@@ -45,6 +46,11 @@ def test_each_stage_is_timed_and_counted() -> None:
     lines = text_lines(speeds)
     assert lines[-1].endswith("the paper: at most 524")
     assert sum("updates per second" in line for line in lines) == 3
+
+
+def test_only_losses_that_train_compiles_are_timed_compiled() -> None:
+    with pytest.raises(ConfigError, match=r"recipe\.compile: stage train of QuestionOnly cannot"):
+        measure_models(["question_only"], device="cpu", updates=1, compiles=True)
 
 
 @pytest.mark.slow

@@ -106,11 +106,11 @@ def compiled(model: nn.Module, name: str) -> Losses:
     from torch._dynamo.exc import TorchDynamoException
 
     torch.compiler.reset()  # as it limits the number of models for which one method is compiled
-    made = torch.compile(getattr(model, name), fullgraph=True, dynamic=False)
+    made: Losses = torch.compile(getattr(model, name), fullgraph=True, dynamic=False)
 
     def loss(batch: Batch) -> Tensor:
         try:
-            return made(batch)  # type: ignore[no-any-return]
+            return made(batch)
         except TorchDynamoException as error:
             reason = next(filter(None, map(str.strip, str(error).splitlines())), type(error).__name__)
             raise ConfigError(

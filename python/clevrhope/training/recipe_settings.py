@@ -249,9 +249,9 @@ def check_stage(model: "Module", stage: Stage, n_questions: int) -> None:
         )
     if stage.compile and (stage.objective == "rewards" or not getattr(model, "is_static", False)):
         raise ConfigError(
-            f"{PREFIX}compile is for losses from labels of models whose batches all need the same operations "
-            f"on the same shapes (is_static), as those of LXMERT about single images do; {kind} in stage "
-            f"{stage.name} has none, so leave it out"
+            f"{PREFIX}compile: stage {stage.name} of {kind} cannot be compiled, but only losses from labels "
+            "of models whose batches all need the same operations on the same shapes (is_static), as those "
+            "of LXMERT about single images do; leave it out"
         )
     for name in stage.trains:
         try:
