@@ -78,9 +78,3 @@ def test_colours_are_bytes_read_as_linear() -> None:
 def test_settings_that_blender_would_not_take_are_named(setting: str, value: object) -> None:
     with refused(ConfigError):
         BlenderSettings(**{setting: value})  # type: ignore[arg-type]
-
-
-def test_512_samples_are_the_originals_setting() -> None:
-    original = BlenderSettings().with_samples(512)
-    assert (original.samples, original.denoise, original.adaptive_threshold) == (512, False, 0.0)
-    assert BlenderSettings().with_samples(64).denoise

@@ -13,7 +13,7 @@ from benchmarks.reference_images import reference_scenes
 from clevrhope.audit.checks.images import without_outlines
 from clevrhope.errors import ConfigError, SceneError
 from clevrhope.images.blender.cycles import CyclesRenderer
-from clevrhope.images.blender.passes import disjoint_groups, read_exr
+from clevrhope.images.blender.passes import read_exr
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.passes import Passes, from_bytes, parse_passes, to_bytes
 from clevrhope.images.settings import BlenderSettings
@@ -161,14 +161,6 @@ def test_more_objects_than_a_mask_has_numbers_for(blender: CyclesRenderer) -> No
         list(blender.passes([("many", {"objects": [CUBE] * 256})]))
     with refused(SceneError):
         list(NativeRenderer().passes([("many", {"objects": [CUBE] * 65})]))
-
-
-def test_groups_hold_no_two_boxes_that_overlap() -> None:
-    boxes = [(0, 0, 4, 4), (3, 3, 6, 6), (5, 5, 9, 9), (20, 20, 22, 22), (0.0, 8.0, 6.0, 9.0)]
-    groups = disjoint_groups(boxes)
-    assert sorted(number for group in groups for number in group) == [0, 1, 2, 4]
-    assert groups[0] == [0, 2]
-    assert disjoint_groups([]) == []
 
 
 def test_names_of_passes() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from things import PYRAMID, at, thing
+from things import at, thing
 
 from benchmarks.reference_images import psnr, reference_scenes
 from clevrhope.images.blender.cycles import CyclesRenderer
@@ -89,17 +89,6 @@ def test_each_objects_projected_centre_lies_in_its_mask(small: CyclesRenderer) -
             towards = np.asarray(scenes[key]["camera"]["location"])
             nearness = [np.dot(other["3d_coords"], towards) for other in scenes[key]["objects"]]
             assert in_front == i or nearness[in_front] > nearness[i]
-
-
-def test_a_lone_objects_mask_is_where_and_as_large_as_geometry_says(small: CyclesRenderer) -> None:
-    camera = LOOK["camera"]["location"]
-    centre = [1.0, -0.5, 0.7]
-    rows, columns = np.nonzero(mask_of(small, thing(**at(1.0, -0.5))) == 0)
-    u, v = project(centre, camera, 120, 80)
-    assert (columns.mean() + 0.5, rows.mean() + 0.5) == pytest.approx((u, v), abs=0.5)
-    distance = np.linalg.norm(np.subtract(centre, camera))
-    radius_px = 120 * 35.0 / 32.0 * 0.7 / np.sqrt(distance**2 - 0.7**2)
-    assert len(rows) == pytest.approx(np.pi * radius_px**2, rel=0.03)
 
 
 @pytest.mark.slow
@@ -182,25 +171,6 @@ def test_a_worker_loads_the_look_once(tmp_path: Path) -> None:
     assert made.count("look") == n_workers == 2
     # Of the ground, and of each shape in each material.
     assert made.count("mesh") == n_workers * (1 + len(LOOK["shapes"]) * len(LOOK["materials"]))
-
-
-@pytest.mark.slow
-def test_what_is_added_renders() -> None:
-    """A colour, a material and a mesh, as entries of the two files."""
-    properties = json.loads((blender_assets() / "properties.json").read_text())
-    look = deepcopy(LOOK)
-    properties["colors"]["orange"] = [255, 120, 0]
-    properties["materials"]["chalk"] = "chalk"
-    properties["shapes"]["pyramid"] = "pyramid"
-    look["materials"]["chalk"] = {"shader": {"node": "diffuse", "color": "object", "roughness": 1.0}}
-    look["shapes"]["pyramid"] = PYRAMID
-    added = Look(look, properties)
-    entry = thing(color="orange", material="chalk", shape="pyramid")
-    with CyclesRenderer(settings=SMALL, look=added, workers=1) as renderer:
-        mask = mask_of(renderer, entry) == 0
-        red, green, blue = one(renderer, entry)[mask].mean(axis=0)
-    assert 200 < mask.sum() < 700
-    assert red > green > blue
 
 
 def test_the_stage_gives_pixels_and_whole_files(tmp_path: Path, small: CyclesRenderer) -> None:

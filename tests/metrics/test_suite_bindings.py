@@ -122,10 +122,7 @@ def test_predictions_about_another_suite(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["complex_iid.h5", "vocab.json", ""])
-@pytest.mark.parametrize("with_hop", [False, True])
-def test_a_file_of_the_suite_that_is_gone(
-    cli: Cli, folder: Path, tmp_path: Path, name: str, *, with_hop: bool
-) -> None:
+def test_a_file_of_the_suite_that_is_gone(cli: Cli, folder: Path, tmp_path: Path, name: str) -> None:
     """With "" the whole folder is."""
     list_suite(folder)
     given = write_lines(tmp_path / "given.jsonl", answers(folder))
@@ -139,7 +136,7 @@ def test_a_file_of_the_suite_that_is_gone(
         ["baseline", folder, "--kind", "always_no", "--out", tmp_path / "no.jsonl"],
         ["ask", folder, "--out", tmp_path / "ask.jsonl"],
     ):
-        told = cli(*command, "--suite", "mine", *(["--hop", HOP] if with_hop else []), code=1).err
+        told = cli(*command, "--suite", "mine", code=1).err
         assert told.rstrip().endswith(
             f"{place / (name or 'complex_iid.h5')}: no such file, though manifest.json lists it; restore it, "
             f"or make the suite again: clevrhope suite mine {folder} --hop {HOP}"

@@ -117,11 +117,6 @@ def test_words_are_those_of_the_question_without_its_mark() -> None:
     assert there.all()
 
 
-def test_the_longest_questions_of_the_templates_fit() -> None:
-    _, there = WordPieces(clevr_vocab().questions(), 60)(small_batch(40, 9).questions)
-    assert there.sum(1).max() <= 49
-
-
 def test_the_words_of_questions_about_sets_are_known_and_fit() -> None:
     phrasings = read_phrasings(default_vocabulary())
     words = WordPieces(["<START>", "<END>", *phrasings.words], LENGTH_OF_SETS)

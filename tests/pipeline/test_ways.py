@@ -27,7 +27,6 @@ class Way(NamedTuple):
 
 
 WAYS = {
-    "png": Way({"hops": HOPS, "sizes": SIZES, "images": "png"}, {"hops": HOPS[:1], "images": "png"}),
     "h5": Way({"hops": HOPS, "sizes": SIZES, "images": "h5"}, {"hops": HOPS[:1], "images": "h5"}),
     "both": Way({"hops": HOPS, "sizes": SIZES}, {"hops": HOPS[1:], "splits": ("complex_ood",)}),
     "text": Way({"hops": HOPS, "sizes": SIZES, "render": False}, {"render": False}),

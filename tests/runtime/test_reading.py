@@ -15,7 +15,6 @@ from clevrhope.runtime.reading import (
     NOT_UTF8,
     check_regular,
     numbered_lines,
-    os_reason,
     read_bytes,
     reading,
 )
@@ -118,8 +117,3 @@ def test_lines_are_counted_and_one_without_an_end_is_refused() -> None:
     found = numbered_lines(Path("a.jsonl"), io.StringIO(f"{longest}x{longest}"))
     assert next(found) == (1, longest)
     check_refused(PredictionsError, next, found)
-
-
-def test_what_the_system_says_goes_on_in_lower_case() -> None:
-    assert os_reason(OSError(errno.ENOTDIR, "x")) == "not a directory"
-    assert os_reason(OSError("Odd")) == "odd"

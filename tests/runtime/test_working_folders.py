@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from building import stamps
 
-from clevrhope.dataset.layout import FOLDERS, Layout, image_filename, images_of, numbered_files, own_files
+from clevrhope.dataset.layout import image_filename, own_files
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import WorkingFolder, sweep, temporary_path, write_whole
 from wording import check_refused
@@ -96,37 +96,6 @@ def test_what_is_in_the_names_of_a_pool_stands_for_itself(tmp_path: Path) -> Non
     assert pattern.fullmatch(image_filename("a.b+c", 7))
     assert not pattern.fullmatch("HOPE_axb+c_000007.png")
     assert not pattern.fullmatch("HOPE_a.bbc_000007.png")
-
-
-def test_images_are_found_by_their_names_and_others_passed_over(tmp_path: Path) -> None:
-    folder = tmp_path / "images"
-    folder.mkdir()
-    for name in (*FOREIGN, "HOPE_train_000012.png", "HOPE_train_1000000.png"):
-        (folder / name).write_text("")
-    found = {12: folder / "HOPE_train_000012.png", 1_000_000: folder / "HOPE_train_1000000.png"}
-    assert images_of(folder, "train") == found
-    assert images_of(tmp_path / "none", "train") == {}
-    (folder / "HOPE_[a-z]*_000005.passes").write_text("")
-    assert list(numbered_files(folder, "HOPE_[a-z]*_", ".passes")) == [5]
-
-
-def test_sweeping_takes_half_written_files_of_the_folders_that_are_named(tmp_path: Path) -> None:
-    layout = Layout(tmp_path)
-    folders = ["", *FOLDERS, "images/train", "images/.clevrhope-train", "passes/val", "scenes/x", "hops/none"]
-    foreign = ["mine", "mine/images", "images/train/mine", "hops/none/mine", "features/pixels", ".hidden"]
-    for folder in (*folders, *foreign):
-        (tmp_path / folder).mkdir(exist_ok=True, parents=True)
-        (tmp_path / folder / ".clevrhope-a.h5.partial").write_text("half")
-        (tmp_path / folder / ".download.partial").write_text("mine")
-        (tmp_path / folder / ".clevrhope-notes").write_text("mine")
-    (tmp_path / "images/val.h5").write_text("a file")
-    sweep(layout.folders())
-    left = {
-        path.parent.relative_to(tmp_path).as_posix() for path in tmp_path.rglob(".clevrhope-a.h5.partial")
-    }
-    assert left == set(foreign)
-    assert len(list(tmp_path.rglob(".download.partial"))) == len(folders) + len(foreign)
-    assert len(list(tmp_path.rglob(".clevrhope-notes"))) == len(folders) + len(foreign)
 
 
 def test_sweeping_follows_no_link_and_takes_no_folder(tmp_path: Path) -> None:
