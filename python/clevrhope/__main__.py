@@ -89,6 +89,8 @@ def run_command(
     except BaseException as error:
         if stop.is_set or isinstance(error, KeyboardInterrupt | click.Abort):
             stop.is_told = True
+            if sys.stderr.isatty():
+                say("", err=True)  # ends the line on which the terminal shows ^C
             resumable = bool(arguments) and arguments[0] in RESUMABLE
             return _fail("stopped; run the same command to resume" if resumable else "stopped", 130)
         return _failed(error)

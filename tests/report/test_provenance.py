@@ -107,6 +107,10 @@ def test_a_finished_experiment_is_published(
     with refused(ConfigError):
         publish(plan, docs)  # no run is done
     set_done(plan)
+    monkeypatch.setattr("clevrhope.experiments.publication.write_report", None)
+    with refused(DatasetError):
+        publish(plan, grid)  # a file, which is told before the report is written
+    monkeypatch.undo()
     cli("experiment", grid, "--out", tmp_path / "out", "--publish", docs)
     assert sorted(path.name for path in docs.iterdir()) == ["grid.csv", "grid.json"]
     found = json.loads((docs / "grid.json").read_text())
