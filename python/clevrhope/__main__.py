@@ -38,8 +38,9 @@ GROUPS = {
 def _print_manual(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
     if is_asked and not context.resilient_parsing:
         from clevrhope.cli.manual import manual
+        from clevrhope.version import software_version
 
-        say(manual(commands))
+        say(manual(commands, software_version()))
         context.exit()
 
 
