@@ -72,7 +72,10 @@ def part(least: int, most: int | None, **values: str) -> ObjectPart:
         ("cube sphere", None),
         ("noisy cube", None),
         ("red cube, and a sphere", [part(1, None, color="red", shape="cube"), part(1, None, shape="sphere")]),
-        *((text, None) for text in ("red cube and", "and red cube", "red cube,, sphere", "a cube and and ball", ",")),
+        *(
+            (text, None)
+            for text in ("red cube and", "and red cube", "red cube,, sphere", "a cube and and ball", ",")
+        ),
     ],
 )
 def test_words_of_the_world_and_their_synonyms_are_understood(

@@ -141,8 +141,12 @@ def test_links_follow_one_setting(tmp_path: Path) -> None:
 
 
 def test_the_page_on_versions_lists_those_of_the_changelog() -> None:
-    headings = re.findall(r"^## (\S+) \((.+)\)$", (REPOSITORY / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
-    listed = (DOCS / "versions.md").read_text("utf-8").partition("\n## These pages\n")[2].partition("\n## ")[0]
+    headings = re.findall(
+        r"^## (\S+) \((.+)\)$", (REPOSITORY / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
+    )
+    listed = (
+        (DOCS / "versions.md").read_text("utf-8").partition("\n## These pages\n")[2].partition("\n## ")[0]
+    )
     assert headings
     assert re.findall(r"^\| (\d\S+) \| (\S+) \|", listed, re.MULTILINE) == headings
 

@@ -117,7 +117,7 @@ class CommandGroup(click.Group):
                 self.add_command(command)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs a command; an interrupt becomes click's Abort, as click would print an empty line otherwise."""
+        """Runs a command; an interrupt becomes click's Abort, before which click prints no empty line."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:

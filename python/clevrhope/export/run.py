@@ -110,8 +110,8 @@ def export(
 
     Raises:
         ConfigError: there is no such format, HOP, split, level, instruction or size, several HOPs were given
-            to a format for one HOP, the format or the folder has no masks, a library is missing, or `out` is in a
-            dataset.
+            to a format for one HOP, the format or the folder has no masks, a library is missing, or `out` is
+            in a dataset.
         DatasetError: `out` is not empty, a file of the dataset is missing or truncated, or the disk is full
             or not writable.
     """

@@ -149,7 +149,9 @@ class Batches:
         for name, spec in arrays.items():
             array = rows[name]
             if not isinstance(array, np.ndarray):
-                raise ConfigError(f"{place} {name} as {with_article(type(array).__name__)}; expected a numpy array")
+                raise ConfigError(
+                    f"{place} {name} as {with_article(type(array).__name__)}; expected a numpy array"
+                )
             expected = (n, *spec.shape)
             if array.dtype != spec.dtype or array.shape != expected:
                 raise ConfigError(

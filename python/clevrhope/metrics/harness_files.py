@@ -91,8 +91,8 @@ def write_batch(
                     )
         if (earlier := _numbered(requests, len(paths) + 1)).exists():
             raise ConfigError(
-                f"{earlier}: it belongs to an earlier batch of more than {counted(len(paths), 'file')}; remove "
-                "that batch and run the same command again (no file of the new one was written)"
+                f"{earlier}: it belongs to an earlier batch of more than {counted(len(paths), 'file')}; "
+                "remove that batch and run the same command again (no file of the new one was written)"
             )
     return paths
 

@@ -324,7 +324,9 @@ class NonceEngine:
         for (kind, value), word in zip(group.named, group.words, strict=True):
             words[self._first[kind] + value] = numbers[word]
         said = [
-            _tokens(numbers, f"this is {with_article(self._phrase([group.named[word] for word in pair]))}".split())
+            _tokens(
+                numbers, f"this is {with_article(self._phrase([group.named[word] for word in pair]))}".split()
+            )
             for pair in group.mentions[condition]
         ]
         pair = [int(self._first[kind]) + value for kind, value in (group.named[0], group.named[N_A])]

@@ -55,9 +55,7 @@ def setup_tables(results: Sequence[Result]) -> dict[str, Table]:
     tables = {}
     grouped_ones = ((r.source.model, bool(r.source.hop)) for r in results if r.source.group)
     for model, is_run in dict.fromkeys(grouped_ones):
-        named = {
-            r.source.name: r for r in results if (r.source.model, bool(r.source.hop)) == (model, is_run)
-        }
+        named = {r.source.name: r for r in results if (r.source.model, bool(r.source.hop)) == (model, is_run)}
         # Names contain the dataset's path only if nothing else distinguishes datasets.
         setups = [{**result.source.setup, "dataset.folder": None} for result in named.values()]
         rows = list(zip(named, differences(setups), strict=True))

@@ -137,7 +137,7 @@ def find_sources(
 
 
 def _grouped_by_setup(sources: Sequence[Source]) -> list[Source]:
-    """The sources with names for a model's groups: runs that were trained, or files asked, in the same way."""
+    """The sources with names for a model's groups: runs trained, or files asked for, in the same way."""
     mixed = {model: _datasets_mix(sources, model) for model in {each.model for each in sources}}
     setups: dict[tuple[str, bool], dict[str, Setup]] = {}
     keys = []
@@ -194,9 +194,7 @@ def _source_of_file(path: Path, model: str | None, dataset: Path | None) -> Sour
     name = model or origin.model or printable(path.stem)
     differences = differences_from_paper(name, None)
     asked = {"instruction": origin.instruction} if origin.instruction else {}
-    return Source(
-        path, dataset, name, path, note=origin.note, setup=asked, paper_differences=differences
-    )
+    return Source(path, dataset, name, path, note=origin.note, setup=asked, paper_differences=differences)
 
 
 def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Iterator[Source]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from clevrhope.dataset.folder_check import check_outside
 from clevrhope.dataset.vocab import NOT_TRAINED
-from clevrhope.errors import ConfigError, DatasetError, PredictionsError, counted
+from clevrhope.errors import ConfigError, PredictionsError, counted
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.estimates import LEAST_DENOMINATOR
 from clevrhope.metrics.predictions import is_about_sets
