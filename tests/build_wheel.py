@@ -1,4 +1,4 @@
-"""Builds a wheel as it is published: with the licences of the crates, a man page, and no path of this machine.
+"""Builds a wheel as it is published: with licences of crates, a man page, and no path of this machine.
 
     python tests/build_wheel.py --out dist
 
@@ -104,7 +104,7 @@ def remapping(metadata: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Writes the licences and the man page and calls maturin, beside this Python or on the path; gives its exit code."""
+    """Writes licences and man page, and calls maturin, beside this Python or on the path; gives its code."""
     metadata = read_metadata()
     NOTICES.write_text(notices(metadata), "utf-8")
     of_rust = Path(output_of("rustc", "--print", "sysroot").strip(), "share/doc/rust/COPYRIGHT-library.html")

@@ -1,4 +1,4 @@
-"""Whatever values of a world are called, every text about it has the right articles, and the audit reads it."""
+"""Whatever values of a world are called, texts have the right articles, and the audit reads them."""
 
 import json
 import re
