@@ -15,9 +15,9 @@ from clevrhope.errors import with_article
 from clevrhope.metrics.episodes import Episodes
 from clevrhope.runtime import assets
 
-HOP = "orange_unicorn"
-NAMES = {"purple": "orange", "metal": "iron", "cube": "hourglass", "cylinder": "unicorn", "large": "uniform"}
-"""Names of the package's values -> names before which "an" stands, or "a" although a vowel follows."""
+HOP = "orange_egg"
+NAMES = {"purple": "orange", "metal": "iron", "cube": "urn", "cylinder": "egg", "large": "enormous"}
+"""Names of the package's values -> names before which "an" stands."""
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_articles_follow_the_sound_of_the_next_word(folder: Path, kind: str) -> 
     assert wrong_articles(texts) == []
     said = " ".join(texts).lower()
     assert all(
-        f" {words} " in re.sub("[?.,;]", " ", said) for words in ("an orange", "a unicorn", "an hourglass")
+        f" {words} " in re.sub("[?.,;]", " ", said) for words in ("an orange", "an egg", "an urn")
     )
 
 

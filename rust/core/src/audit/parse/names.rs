@@ -1,6 +1,5 @@
 //! The numbers of words, functions and answers in a `vocab.json`.
 
-use crate::article::takes_an;
 use std::collections::{BTreeMap, HashMap};
 
 /// The type that has a word for "no value", "thing".
@@ -12,7 +11,7 @@ pub const NUMBER: &str = "number";
 #[derive(Clone, Debug)]
 pub struct Names {
     words: HashMap<String, i32>,
-    can_follow_an: Vec<bool>,
+    vowels: Vec<bool>,
     functions: HashMap<String, i32>,
     answers: HashMap<String, i32>,
     /// By kind, each value with the number of the function that stands for it.
@@ -39,12 +38,10 @@ impl Names {
             };
             values.entry(kind.to_owned()).or_default().push((value.to_owned(), number));
         }
-        // The sound decides, but there are texts in which the letter did: "an unicorn".
-        let can_follow_an =
-            |word: &String| takes_an(word) || word.to_lowercase().starts_with(['a', 'e', 'i', 'o', 'u']);
+        let starts_with_vowel = |word: &String| word.to_lowercase().starts_with(['a', 'e', 'i', 'o', 'u']);
         Self {
             words: numbers(words),
-            can_follow_an: words.iter().map(can_follow_an).collect(),
+            vowels: words.iter().map(starts_with_vowel).collect(),
             functions: numbers(functions),
             answers: numbers(answers),
             values,
@@ -52,12 +49,12 @@ impl Names {
     }
 
     pub fn n_words(&self) -> usize {
-        self.can_follow_an.len()
+        self.vowels.len()
     }
 
-    /// By word, whether it is read after "an".
-    pub fn can_follow_an(&self) -> &[bool] {
-        &self.can_follow_an
+    /// By word, whether it begins with a vowel.
+    pub fn vowels(&self) -> &[bool] {
+        &self.vowels
     }
 
     pub fn token(&self, word: &str) -> Option<i32> {
