@@ -1,8 +1,8 @@
-"""Builds a wheel as it is published: with the licences of the crates in it, and with no path of this machine.
+"""Builds a wheel as it is published: with licences of crates, a man page, and no path of this machine.
 
     python tests/build_wheel.py --out dist
 
-Needs cargo and maturin. All arguments are maturin's.
+Needs cargo, maturin and click. All arguments are maturin's.
 """
 
 import json
@@ -18,6 +18,18 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 #: What pyproject.toml puts beside the package's own licence, if it is there.
 NOTICES = REPOSITORY / "THIRD_PARTY_CRATES.txt"
 STANDARD_LIBRARY = REPOSITORY / "THIRD_PARTY_RUST.html"
+#: The man page, in a folder whose content a wheel installs in that of the environment.
+WHEEL_DATA = REPOSITORY / "clevrhope._core.data"
+MANUAL = WHEEL_DATA / "data/share/man/man1/clevrhope.1"
+#: Prints the page for a version; it needs click, but not the native module.
+PRINT_MANUAL = """
+import sys
+sys.path.insert(0, "python")
+from clevrhope.__main__ import commands
+from clevrhope.cli.manual import manual
+sys.stdout.reconfigure(encoding="utf-8", newline="\\n")
+print(manual(commands, sys.argv[1]))
+"""
 LICENSE_NAMES = ("licen", "unlicense", "copying", "copyright", "notice")
 
 
@@ -92,11 +104,14 @@ def remapping(metadata: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Writes the licences and calls maturin, beside this Python or on the path; gives its exit code."""
+    """Writes licences and man page, and calls maturin, beside this Python or on the path; gives its code."""
     metadata = read_metadata()
     NOTICES.write_text(notices(metadata), "utf-8")
     of_rust = Path(output_of("rustc", "--print", "sysroot").strip(), "share/doc/rust/COPYRIGHT-library.html")
     shutil.copyfile(of_rust, STANDARD_LIBRARY)
+    (version,) = (each["version"] for each in metadata["packages"] if each["name"] == "clevrhope-py")
+    MANUAL.parent.mkdir(parents=True, exist_ok=True)
+    MANUAL.write_bytes(output_of(sys.executable, "-c", PRINT_MANUAL, version).encode())
     command = ["maturin", "build", "--release", "--locked", "--config", remapping(metadata), *sys.argv[1:]]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     try:
@@ -106,6 +121,7 @@ def main() -> int:
     finally:  # what is installed in a checkout, or built from its sources, is no wheel that is published
         NOTICES.unlink()
         STANDARD_LIBRARY.unlink()
+        shutil.rmtree(WHEEL_DATA)
 
 
 if __name__ == "__main__":

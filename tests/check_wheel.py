@@ -69,6 +69,9 @@ def main() -> int:
         subprocess.run(
             [str(python), "-m", "clevrhope", "doctor"], cwd=folder, env=clean_environment(), check=True
         )
+        page = python.parents[1] / "share/man/man1/clevrhope.1"
+        if not page.read_text("utf-8").startswith(".TH CLEVRHOPE 1"):
+            sys.exit(f"{page}: not the man page")
         return run_tests(python, "-n", "auto", "--dist", "loadfile", *(f"tests/{each}" for each in TESTS))
 
 

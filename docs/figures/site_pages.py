@@ -1,14 +1,17 @@
 """Hooks of mkdocs: pages say which version they describe, and links of a notebook lead to the site."""
 
 import re
+from pathlib import Path
 from typing import Any
 
-from clevrhope.version import software_version
+CHANGELOG = Path(__file__).parents[2] / "CHANGELOG.md"
+"""Its headings are the versions with their dates; the newest comes first."""
 
 
 def on_config(config: Any) -> Any:
-    """Writes the version below each page."""
-    config.copyright = f"Documentation of clevrhope {software_version()}"
+    """Writes the version and its date below each page."""
+    (newest, *_) = re.findall(r"^## (.+)$", CHANGELOG.read_text("utf-8"), re.MULTILINE)
+    config.copyright = f"Documentation of clevrhope {newest}"
     return config
 
 

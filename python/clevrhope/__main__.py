@@ -38,8 +38,9 @@ GROUPS = {
 def _print_manual(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
     if is_asked and not context.resilient_parsing:
         from clevrhope.cli.manual import manual
+        from clevrhope.version import software_version
 
-        say(manual(commands))
+        say(manual(commands, software_version()))
         context.exit()
 
 
@@ -89,6 +90,8 @@ def run_command(
     except BaseException as error:
         if stop.is_set or isinstance(error, KeyboardInterrupt | click.Abort):
             stop.is_told = True
+            if sys.stderr.isatty():
+                say("", err=True)  # ends the line on which the terminal shows ^C
             resumable = bool(arguments) and arguments[0] in RESUMABLE
             return _fail("stopped; run the same command to resume" if resumable else "stopped", 130)
         return _failed(error)

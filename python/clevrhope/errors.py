@@ -145,7 +145,7 @@ def _repr(value: object) -> str:
             return text if text.isprintable() else json.dumps(value, default=str)
         return str(value)
     except (RecursionError, TypeError, ValueError):
-        return f"a {type(value).__name__}"
+        return with_article(type(value).__name__)
 
 
 def first_sentence(error: Exception) -> str:

@@ -211,11 +211,10 @@ class Reading:
             yield from ((frozenset(objects), end) for objects, end in self.names(begin, "or"))
 
     def _any(self, at: int) -> Found:
-        """Some member of a set: "a red cube"."""
+        """Some member of a set: "a red cube". Its article tells nothing."""
         for article in ("a ", "an ", "another "):
             for begin in self._after(article, at):
-                if article == "another " or (article == "an ") == (self.text[begin].lower() in "aeiou"):
-                    yield from self.phrase(begin, False, 1)
+                yield from self.phrase(begin, False, 1)
 
     def _predicate(self, at: int, many: bool) -> Found:
         yield from self._beside(at)

@@ -50,6 +50,7 @@ def test_the_wheel_holds_what_the_checkout_holds(wheel: Path) -> None:
         for file in files:
             assert f"clevrhope/_assets/{file.relative_to(REPOSITORY).as_posix()}" in names
     assert {"clevrhope/py.typed", "clevrhope/_core.pyi", "clevrhope/_core.abi3.so"} <= names
+    assert len([name for name in names if name.endswith(".data/data/share/man/man1/clevrhope.1")]) == 1
     unwanted = ("__pycache__", "ruff.toml", "tests/")
     assert not [name for name in names if any(each in name for each in unwanted)]
 

@@ -214,6 +214,16 @@ def test_the_image_stays_in_sight_on_a_narrow_screen(open_page: Callable[..., An
     last.click()
     assert page.evaluate("scrollY") > 0
     assert page.evaluate("document.querySelector('.frame').getBoundingClientRect().top") >= 0
+    above = "document.querySelector('#program').getBoundingClientRect().top"
+    below = "document.querySelector('.marked-step').getBoundingClientRect().bottom"
+    assert 0 <= page.evaluate(f"{above} - {below}") < 40, "what a step gives stands above the program"
+    photograph(page, "browse-question-390")
+    page.goto(address)
+    shade = "each => [each.scrollWidth > each.clientWidth, getComputedStyle(each).backgroundImage]"
+    tables = page.locator(".wide").evaluate_all(f"all => all.map({shade})")
+    assert tables
+    assert all("gradient" in background for _, background in tables)
+    photograph(page, "browse-home-390")
     page.close()
 
 

@@ -100,7 +100,7 @@ def test_a_stopped_command_is_130(
     line = [name, *(MISSING[name].split() if name not in ("devices", "doctor", "hops") else [])]
     assert run_command(line) == 130
     says = "stopped; run the same command to resume" if name in RESUMABLE else "stopped"
-    assert capsys.readouterr().err.strip() == f"clevrhope: {says}"
+    assert capsys.readouterr().err == f"clevrhope: {says}\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -114,7 +114,8 @@ def test_a_process_that_is_stopped_ends_with_130(tmp_path: Path, number: signal.
     process.send_signal(number)
     _, err = process.communicate(timeout=HANG_S)
     assert process.returncode == 130
-    assert err.endswith("clevrhope: stopped; run the same command to resume\n")
+    assert err.splitlines()[-1] == "clevrhope: stopped; run the same command to resume"
+    assert "" not in err.splitlines()
 
 
 def test_the_page_lists_the_codes() -> None:

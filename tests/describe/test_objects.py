@@ -71,6 +71,11 @@ def part(least: int, most: int | None, **values: str) -> ObjectPart:
         ("red light blue cube", None),
         ("cube sphere", None),
         ("noisy cube", None),
+        ("red cube, and a sphere", [part(1, None, color="red", shape="cube"), part(1, None, shape="sphere")]),
+        *(
+            (text, None)
+            for text in ("red cube and", "and red cube", "red cube,, sphere", "a cube and and ball", ",")
+        ),
     ],
 )
 def test_words_of_the_world_and_their_synonyms_are_understood(

@@ -145,6 +145,17 @@ def test_links_follow_one_setting(tmp_path: Path) -> None:
     assert [(tmp_path / name).read_bytes() for name in ("README.md", "pyproject.toml")] == unset
 
 
+def test_the_page_on_versions_lists_those_of_the_changelog() -> None:
+    headings = re.findall(
+        r"^## (\S+) \((.+)\)$", (REPOSITORY / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
+    )
+    listed = (
+        (DOCS / "versions.md").read_text("utf-8").partition("\n## These pages\n")[2].partition("\n## ")[0]
+    )
+    assert headings
+    assert re.findall(r"^\| (\d\S+) \| (\S+) \|", listed, re.MULTILINE) == headings
+
+
 def test_readme_is_short_and_links_to_pages_that_exist() -> None:
     prose = re.sub(r"^```.*?^```$", "", with_links(README, ""), flags=re.DOTALL | re.MULTILINE)
     links = re.findall(r"\]\(((?!#|http)[^)#]+)", prose)

@@ -182,10 +182,12 @@ def test_batches_are_split_at_both_limits(asked: Path, tmp_path: Path) -> None:
         assert all(len(part) <= limits.get("max_bytes", len(content)) for part in parts)
         for path in paths:
             path.unlink()
-    write_batch(requests, model="m", max_tokens=9, max_lines=20)
+    first = [path.read_bytes() for path in write_batch(requests, model="m", max_tokens=9, max_lines=20)]
     with refused(ConfigError):  # the second file of two would be sent as well
         write_batch(requests, model="m", max_tokens=9)
     check_refused(ConfigError, write_batch, requests, model="m", max_tokens=9, max_bytes=100)
+    left = sorted(tmp_path.glob("*batch*"))
+    assert [path.read_bytes() for path in left] == first, "nothing was written over before it was refused"
 
 
 @pytest.mark.parametrize("limit", [0, -3])

@@ -13,7 +13,7 @@ from experiment_grid import plan_of
 from simulated import HOP, trained, write_predictions, write_run
 
 import clevrhope.report
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.experiments.plan import Plan
 from clevrhope.experiments.publication import publish
 from clevrhope.report import report
@@ -100,13 +100,20 @@ def set_done(plan: Plan) -> None:
 
 
 def test_a_finished_experiment_is_published(
-    grid: Path, tmp_path: Path, reported: dict[str, Any], cli: Cli
+    grid: Path,
+    tmp_path: Path,
+    reported: dict[str, Any],
+    cli: Cli,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     docs = tmp_path / "docs"
     plan = plan_of(grid)
     with refused(ConfigError):
         publish(plan, docs)  # no run is done
     set_done(plan)
+    with monkeypatch.context() as patched, refused(DatasetError):
+        patched.setattr("clevrhope.experiments.publication.write_report", None)
+        publish(plan, grid)  # a file, which is told before the report is written
     cli("experiment", grid, "--out", tmp_path / "out", "--publish", docs)
     assert sorted(path.name for path in docs.iterdir()) == ["grid.csv", "grid.json"]
     found = json.loads((docs / "grid.json").read_text())

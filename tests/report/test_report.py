@@ -392,3 +392,22 @@ def test_runs_that_are_not_whole_are_told_and_the_others_reported(
     for path in runs.iterdir():
         (path / "run.json").unlink()
     assert "no run there" in cli("report", runs, "--out", tmp_path / "out", code=2).err
+
+
+def test_a_report_names_the_instructions_that_models_were_asked_with(dataset: Path, tmp_path: Path) -> None:
+    """Files of one model that were asked in different ways are no runs of the same kind."""
+    files = []
+    for model, label in (("a", "short-1"), ("a", "think-1"), ("b", "think-1"), ("c", None)):
+        more = {"model": model, **({"instruction": label} if label else {})}
+        files.append(write_predictions(tmp_path / f"{model}{label}.jsonl", dataset, HOP, {}, **more))
+    one = report(files[:1], tmp_path / "one", dataset=dataset).markdown.read_text()
+    assert "The instruction short-1 followed each question to a." in one
+    assert "Accuracies with different instructions" not in one
+    several = report(files, tmp_path / "several", dataset=dataset)
+    text = several.markdown.read_text()
+    assert "The instruction think-1 followed each question to a (instruction=think-1), b." in text
+    assert "Accuracies with different instructions cannot be compared" in text
+    with several.csv.open() as table:
+        assert {row["model"] for row in csv.DictReader(table)} == {
+            *("a (instruction=short-1)", "a (instruction=think-1)", "b", "c")
+        }

@@ -116,6 +116,13 @@ class CommandGroup(click.Group):
             for command in commands:
                 self.add_command(command)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs a command; an interrupt becomes click's Abort, before which click prints no empty line."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise click.Abort from error
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the examples."""
         _write_examples(ctx, formatter)

@@ -143,9 +143,10 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
     full = choices["full"]
     if plots is not None:
         check_extra("plots need", "matplotlib", "plots")
-        from clevrhope.describe.stats.plots import KINDS, check_outside, write_plots
+        from clevrhope.dataset.folder_check import check_outside
+        from clevrhope.describe.stats.plots import KINDS, write_plots
 
-        check_outside(plots, folder)
+        check_outside(plots, option="--plots")
     sheets = measure_folder(folder, hops=hops, splits=splits, against=other_root, progress=progress)
     counts = {
         each.group: count_predicates(Layout(folder), each.group, list(each.covr), choices["predicates"])

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 import click
 
 from clevrhope.cli.arguments import read_examples
-from clevrhope.version import software_version
 
 
-def manual(root: click.Group) -> str:
+def manual(root: click.Group, version: str) -> str:
     """The page of all commands below a group, in the language of man(7)."""
     summary = inspect.cleandoc(root.help or "").rstrip(".")
     lines = [
-        f'.TH CLEVRHOPE 1 "" "clevrhope {software_version()}"',
+        f'.TH CLEVRHOPE 1 "" "clevrhope {version}"',
         ".SH NAME",
         f"clevrhope \\- {_escaped(summary[0].lower() + summary[1:])}",
         ".SH SYNOPSIS",

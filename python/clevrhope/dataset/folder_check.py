@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-from clevrhope.errors import WrongFolderError, command_line, listed
+from clevrhope.errors import ConfigError, WrongFolderError, command_line, listed
+from clevrhope.runtime.atomic import disk_errors
 
 MANIFEST = "manifest.json"
 """The file that makes a folder a dataset."""
@@ -30,6 +31,23 @@ def is_published(path: Path) -> bool:
 def is_dataset(folder: Path) -> bool:
     """Whether a folder is a dataset, finished or not."""
     return (folder / MANIFEST).is_file() and (folder / "vocab.json").is_file()
+
+
+def check_outside(path: Path, *, option: str = "--out") -> None:
+    """Checks that what a command writes is within no dataset.
+
+    Raises:
+        ConfigError: it is; names the dataset.
+        DatasetError: a folder on the way there cannot be read.
+    """
+    with disk_errors(path, option=option):  # the current folder may not exist
+        places = (path.resolve(), path.absolute())
+    within = next((each for place in places for each in (place, *place.parents) if is_dataset(each)), None)
+    if within is not None:
+        raise ConfigError(
+            f"{path}: within the dataset {within}, whose manifest lists all of its files; choose another "
+            f"{option}"
+        )
 
 
 def no_dataset(folder: Path, *, clevr: bool = False) -> WrongFolderError:

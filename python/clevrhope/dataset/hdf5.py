@@ -17,7 +17,7 @@ from typing import Any
 
 import h5py
 
-from clevrhope.errors import ClevrhopeError, DatasetError, shown
+from clevrhope.errors import ClevrhopeError, DatasetError, shown, with_article
 from clevrhope.runtime.paths import NO_NAME, is_name
 from clevrhope.runtime.reading import check_regular, os_reason, reason
 
@@ -222,7 +222,7 @@ def _fault(file: h5py.File, schema: Schema, max_rows: int) -> str | None:
             return f"{name} is a link to somewhere else"
         found = file[name]
         if not isinstance(found, h5py.Dataset):
-            return f"{name} is a {type(found).__name__.lower()}, not an array"
+            return f"{name} is {with_article(type(found).__name__.lower())}, not an array"
         fault = _array_fault(found, wanted)
         if fault is not None:
             return f"{name} {fault}"

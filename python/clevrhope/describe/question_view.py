@@ -13,6 +13,7 @@ from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.contents import find_hop, find_split
 from clevrhope.dataset.detokenizer import Detokenizer, ProgramNodes
 from clevrhope.dataset.folder import Folder
+from clevrhope.dataset.folder_check import check_outside
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
@@ -25,7 +26,7 @@ from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.programs import Scene, SceneSet, TracedStep, trace
 from clevrhope.questions import read_templates
-from clevrhope.runtime.atomic import disk_errors, write_whole
+from clevrhope.runtime.atomic import write_whole
 from clevrhope.scenes.sketch import object_words
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
@@ -219,11 +220,7 @@ def save_images(folder: Path, view: QuestionView, out: Path) -> list[Path]:
     """
     if out.suffix.lower() != ".png":
         raise ConfigError(f"--save: {out} should end in .png")
-    with disk_errors(out, option="--save"):  # the current folder may not exist
-        is_within = out.parent.resolve().is_relative_to(folder.resolve())
-        is_within |= out.absolute().is_relative_to(folder.absolute())
-    if is_within:
-        raise ConfigError(f"--save: {out} is within the dataset's folder; choose a place outside of it")
+    check_outside(out, option="--save")
     layout = Layout(folder)
     pool = open_split(layout, view.hop, view.split, vocab=read_vocab(layout.vocab_of(view.split))).pool
     indices = [image.index for image in view.images]

@@ -382,10 +382,10 @@ def find_file(file: Path) -> Path:
     Raises:
         ConfigError: there is neither.
     """
-    if file.is_file():
-        return file
     known = shipped_experiments()
     name = str(file).removeprefix("experiments/").removesuffix(".toml")
+    if file.is_file() or (file.exists() and name not in known):  # what is no file is refused when it is read
+        return file
     check_known([name], known, f"{file}: no such file, and the package has no experiment")
     return known[name]
 

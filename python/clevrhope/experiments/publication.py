@@ -8,7 +8,7 @@ from typing import Any
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.experiments.plan import Plan
 from clevrhope.experiments.run import write_report
-from clevrhope.runtime.atomic import write_whole
+from clevrhope.runtime.atomic import disk_errors, write_whole
 from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.progress import Progress, Silent
 
@@ -21,6 +21,7 @@ def publish(plan: Plan, folder: Path, progress: Progress | None = None) -> tuple
     Raises:
         ConfigError: a run is unfinished or failed, or the code was changed since its commit, or NAME.csv is
             that of another experiment.
+        DatasetError: the folder cannot be made or written to.
     """
     file = plan.experiment.file
     chains = (*plan.datasets.values(), *plan.runs, *plan.zero_shot)
@@ -38,6 +39,8 @@ def publish(plan: Plan, folder: Path, progress: Progress | None = None) -> tuple
             f"{table}: written by another experiment, or before {file.name} was changed; remove it and "
             f"{record.name}, or give {file.name} another name"
         )
+    with disk_errors(folder, option="--publish"):  # before the report is written, which takes a while
+        folder.mkdir(parents=True, exist_ok=True)
     made = write_report(plan, (), progress or Silent())
     if made is None or made.skipped:
         reason = made.skipped[0] if made else "no run has predictions"

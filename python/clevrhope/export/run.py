@@ -10,6 +10,7 @@ import numpy as np
 
 from clevrhope.dataset.contents import choose, of_episodes_alone, suite_command
 from clevrhope.dataset.folder import Folder
+from clevrhope.dataset.folder_check import check_outside
 from clevrhope.dataset.image_source import Images, find_images
 from clevrhope.dataset.layout import FOLDERS, Layout
 from clevrhope.dataset.levels import read_levels, rows_on
@@ -107,7 +108,8 @@ def export(
 
     Raises:
         ConfigError: there is no such format, HOP, split, level, instruction or size, several HOPs were given
-            to a format for one HOP, the format or the folder has no masks, or a library is missing.
+            to a format for one HOP, the format or the folder has no masks, a library is missing, or `out` is
+            in a dataset.
         DatasetError: `out` is not empty, a file of the dataset is missing or truncated, or the disk is full
             or not writable.
     """
@@ -121,6 +123,7 @@ def export(
     if steps and not chosen.more:
         raise ConfigError(f"--steps goes with --format parquet, not {format}")
     check_new(out)
+    check_outside(out)
     layout = Layout(folder)
     check_links(folder, (layout.manifest.name, FILES_TABLE, layout.vocab.name, *FOLDERS))
     names = _names(layout, hops, splits, format, chosen)

@@ -15,7 +15,7 @@ from clevrhope.dataset.image_source import Images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_pools import is_pixel_edit, parse_suite_pool
-from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.errors import ConfigError, DatasetError, with_article
 from clevrhope.features.dataset_folder import BuiltDataset
 from clevrhope.features.extractor import Array, Extractor, ImageArray, Scene
 
@@ -149,7 +149,9 @@ class Batches:
         for name, spec in arrays.items():
             array = rows[name]
             if not isinstance(array, np.ndarray):
-                raise ConfigError(f"{place} {name} as a {type(array).__name__}; expected a numpy array")
+                raise ConfigError(
+                    f"{place} {name} as {with_article(type(array).__name__)}; expected a numpy array"
+                )
             expected = (n, *spec.shape)
             if array.dtype != spec.dtype or array.shape != expected:
                 raise ConfigError(

@@ -14,7 +14,7 @@ from clevrhope.dataset.nonce_text import in_real_words, statements_of, types_sen
 from clevrhope.dataset.question_kinds import ABSENT, NONCE
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.errors import PredictionsError, shown
+from clevrhope.errors import PredictionsError, shown, with_article
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.nonce.draws import Draws
@@ -106,7 +106,8 @@ class Episodes(AnswerKey):
         if control == "words":
             image, value, answer = self.probe(condition, row, index % N_PROBES)
             word = next(word for word, meaning in self.meanings(row).items() if meaning == value)
-            text = f"Is this a {word}{'' if value in self.attributes['shape'] else ' thing'}?"
+            noun = with_article(word if value in self.attributes["shape"] else f"{word} thing")
+            text = f"Is this {noun}?"
             return EpisodeQuestion(text, context, (OBJECTS, image), ("exist",), answer)
         return EpisodeQuestion(
             self._spoken.question(question).capitalize() if is_real else table.sentence(row, question),

@@ -7,13 +7,14 @@ import base64
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
-from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.errors import ConfigError, DatasetError, counted
 from clevrhope.images.png import MAX_PNG_BYTES, is_whole_png, read_png
 from clevrhope.metrics.nonce_requests import messages
 from clevrhope.metrics.reply_files import custom_id
@@ -69,29 +70,30 @@ def write_batch(
 
     Raises:
         DatasetError: an image cannot be read.
-        ConfigError: one line has too many bytes, or an earlier batch had more files.
+        ConfigError: one line has too many bytes, or an earlier batch had more files. No file is written then.
     """
     lines = _batch_lines(requests, model, max_tokens, jpeg)
     paths: list[Path] = []
     line = next(lines, None)
-    while line is not None:
-        paths.append(_numbered(requests, len(paths) + 1))
-        with whole_file(paths[-1]) as temporary, temporary.open("wb") as file:
-            n_lines = n_bytes = 0
-            while line is not None and n_lines < max_lines and n_bytes + len(line) <= max_bytes:
-                file.write(line)
-                n_lines, n_bytes = n_lines + 1, n_bytes + len(line)
-                line = next(lines, None)
-            if not n_lines:
-                raise ConfigError(
-                    f"{paths[-1]}: its first line would have {len(line or b''):,} bytes, more than the "
-                    f"{max_bytes:,} of a file; make images smaller with --jpeg"
-                )
-    if (earlier := _numbered(requests, len(paths) + 1)).exists():
-        raise ConfigError(
-            f"{earlier}: it belongs to an earlier batch of more files; remove it, so that nobody sends it "
-            f"with the {len(paths)} that were written now"
-        )
+    with ExitStack() as all_or_none:  # the files get their names together
+        while line is not None:
+            paths.append(_numbered(requests, len(paths) + 1))
+            with all_or_none.enter_context(whole_file(paths[-1])).open("wb") as file:
+                n_lines = n_bytes = 0
+                while line is not None and n_lines < max_lines and n_bytes + len(line) <= max_bytes:
+                    file.write(line)
+                    n_lines, n_bytes = n_lines + 1, n_bytes + len(line)
+                    line = next(lines, None)
+                if not n_lines:
+                    raise ConfigError(
+                        f"{paths[-1]}: its first line would have {len(line or b''):,} bytes, more than the "
+                        f"{max_bytes:,} of a file; make images smaller with --jpeg"
+                    )
+        if (earlier := _numbered(requests, len(paths) + 1)).exists():
+            raise ConfigError(
+                f"{earlier}: it belongs to an earlier batch of more than {counted(len(paths), 'file')}; "
+                "remove that batch and run the same command again (no file of the new one was written)"
+            )
     return paths
 
 

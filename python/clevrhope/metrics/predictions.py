@@ -37,12 +37,14 @@ _MOST_SHAPES = 5_000
 
 
 class Origin(NamedTuple):
-    """Where a file's predictions come from, according to two columns of its first row."""
+    """Where a file's predictions come from, according to columns of its first row."""
 
     model: str
     """The model's name, or ""."""
     note: str
     """A note to print beside every number made from the predictions, or ""."""
+    instruction: str
+    """The label of the instruction that the model was asked with, or ""."""
 
 
 def read_predictions(path: Path) -> Iterator[Block]:
@@ -250,7 +252,7 @@ def read_origin(path: Path, *, suite: str | None = None) -> Origin:
     With a suite, it comes from the first row about the suite, which may have notes of its own.
     """
     row = first_row(path, suite=suite)
-    return Origin(str(row.get("model") or ""), str(row.get("note") or ""))
+    return Origin(*(str(row.get(name) or "") for name in Origin._fields))
 
 
 def first_row(path: Path, *, suite: str | None = None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from clevrhope.errors import ConfigError, first_sentence, shown
+from clevrhope.errors import ConfigError, first_sentence, shown, with_article
 from clevrhope.runtime.extras import check_torch, import_class, is_class_name
 from clevrhope.runtime.settings import suggestion
 
@@ -93,7 +93,7 @@ def build_model(name: str, config: Mapping[str, Any], vocab: "Vocab", *, sets: b
             f"{name}: cannot be made with these settings ({first_sentence(error)[:200]})"
         ) from error
     if not isinstance(model, Module):
-        given = "nothing" if model is None else f"a {type(model).__name__}"
+        given = "nothing" if model is None else with_article(type(model).__name__)
         raise ConfigError(
             f'model "{name}": its build returns {given}; expected a torch.nn.Module, usually one of the class'
         )

@@ -16,6 +16,7 @@ from clevrhope.dataset.captions import CaptionTable, is_captions, write_captions
 from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.contents import find_hop
 from clevrhope.dataset.folder import Folder
+from clevrhope.dataset.folder_check import check_outside
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.image_store import ImageStore, remove_store
 from clevrhope.dataset.manifest import digest_of
@@ -80,12 +81,13 @@ def make_captions(
 
     Raises:
         ConfigError: a sub-dataset does not exist, holds nothing out or has a palette; the dataset was
-            imported or has no images; `out` holds something else; or pyarrow is missing.
+            imported or has no images; `out` holds something else, or is in a dataset; or pyarrow is missing.
         DatasetError: the folder is not a finished dataset, was made with other properties, or a file in it is
             missing.
         ScenesFailedError: some scenes could not be rendered; the same command tries them again.
     """
     check_extra("captions need", "pyarrow", "export")
+    check_outside(out)
     maker = _Maker(Folder.open(root), n, properties)
     wanted = maker.hops(hops)
     made: list[CaptionTable] = []

@@ -18,7 +18,7 @@ from clevrhope.dataset.question_kinds import NONCE
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints, QuestionWriter
 from clevrhope.dataset.vocab import Vocab, extended_vocab, write_vocab
-from clevrhope.errors import ConfigError, SceneError, TemplateError
+from clevrhope.errors import ConfigError, SceneError, TemplateError, with_article
 from clevrhope.pipeline.engine import Engine, open_world
 from clevrhope.pipeline.nonce_questions import Complex, ComplexQuestions
 from clevrhope.runtime.atomic import record
@@ -324,7 +324,9 @@ class NonceEngine:
         for (kind, value), word in zip(group.named, group.words, strict=True):
             words[self._first[kind] + value] = numbers[word]
         said = [
-            _tokens(numbers, f"this is a {self._phrase([group.named[word] for word in pair])}".split())
+            _tokens(
+                numbers, f"this is {with_article(self._phrase([group.named[word] for word in pair]))}".split()
+            )
             for pair in group.mentions[condition]
         ]
         pair = [int(self._first[kind]) + value for kind, value in (group.named[0], group.named[N_A])]
@@ -341,7 +343,7 @@ class NonceEngine:
         types, asked = self.stream.types, self.stream.types[group.asked or 0][0]
         phrase = self._phrase(pair, plural=group.form.asks == "count")
         question, functions = {
-            "exist": (f"is there a {phrase}", ["exist"]),
+            "exist": (f"is there {with_article(phrase)}", ["exist"]),
             "count": (f"how many {phrase} are there", ["count"]),
             "query": (f"what {asked} is the {phrase}", [f"query_{asked}", "unique"]),
         }[group.form.asks]

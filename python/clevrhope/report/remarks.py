@@ -19,7 +19,7 @@ DIGEST_LETTERS = 12
 
 
 def remarks(results: Sequence[Result]) -> dict[str, Any]:
-    """What is said of baselines, missing predictions, and notes of features and models."""
+    """What is said of baselines, missing predictions, instructions, and notes of features and models."""
     missing = [result for result in results if result.n_missing]
     unanswered = [result for result in results if any(result.n_unanswered.values())]
     return {
@@ -35,6 +35,13 @@ def remarks(results: Sequence[Result]) -> dict[str, Any]:
         "first_missing": f"{missing[0].model}, {missing[0].hop}" if missing else "",
         "n_unanswered": sum(sum(result.n_unanswered.values()) for result in unanswered),
         "unanswered": list(dict.fromkeys(result.model for result in unanswered)),
+        "instructions": {
+            label: list(dict.fromkeys(result.model for result in of_label))
+            for label, of_label in grouped(
+                results, lambda result: result.source.setup.get("instruction", "")
+            ).items()
+            if label
+        },
         "notes": {
             note: list(dict.fromkeys(result.model for result in of_note))
             for note, of_note in grouped(results, lambda result: result.source.note).items()
@@ -46,8 +53,9 @@ def remarks(results: Sequence[Result]) -> dict[str, Any]:
 def setup_tables(results: Sequence[Result]) -> dict[str, Table]:
     """For each model whose runs were trained in different ways, a table of what its names mean."""
     tables = {}
-    for model in dict.fromkeys(result.source.model for result in results if result.source.group):
-        named = {r.source.name: r for r in results if r.source.model == model and r.source.hop}
+    grouped_ones = ((r.source.model, bool(r.source.hop)) for r in results if r.source.group)
+    for model, is_run in dict.fromkeys(grouped_ones):
+        named = {r.source.name: r for r in results if (r.source.model, bool(r.source.hop)) == (model, is_run)}
         # Names contain the dataset's path only if nothing else distinguishes datasets.
         setups = [{**result.source.setup, "dataset.folder": None} for result in named.values()]
         rows = list(zip(named, differences(setups), strict=True))

@@ -58,7 +58,7 @@ class Source:
         note: What must be said wherever its results are shown.
         hop: The sub-dataset that a run was trained on; "" for a file.
         setup: Everything else that decides what a run learned, including its dataset if runs of the model on
-            several datasets would share a cell; empty for a file.
+            several datasets would share a cell; of a file, the instruction that the model was asked with.
         trained_on: What a run says about its dataset, as `clevrhope.dataset.folder.identity` gives it.
         paper_differences: How its training differs from that of the paper's model; "" if it does not.
     """
@@ -137,25 +137,25 @@ def find_sources(
 
 
 def _grouped_by_setup(sources: Sequence[Source]) -> list[Source]:
-    """The sources with names for the groups of runs of a model that were trained in the same way."""
+    """The sources with names for a model's groups: runs trained, or files asked for, in the same way."""
     mixed = {model: _datasets_mix(sources, model) for model in {each.model for each in sources}}
-    setups: dict[str, dict[str, Setup]] = {}
+    setups: dict[tuple[str, bool], dict[str, Setup]] = {}
     keys = []
     for each in sources:
         setup = {**each.setup}
         if each.hop and mixed[each.model]:
             setup |= dataset_setup(each.dataset.resolve(), each.trained_on)
         keys.append(json_text(setup))
-        if each.hop:
-            setups.setdefault(each.model, {})[keys[-1]] = setup
+        setups.setdefault((each.model, bool(each.hop)), {})[keys[-1]] = setup
     names = {
-        (model, key): name
-        for model, found in setups.items()
+        (of, key): name
+        for of, found in setups.items()
         for key, name in zip(found, distinct_names([*found.values()]), strict=True)
     }
     return [
-        replace(each, setup=setups[each.model][key], group=names[each.model, key]) if each.hop else each
+        replace(each, setup=setups[of][key], group=names[of, key])
         for each, key in zip(sources, keys, strict=True)
+        for of in [(each.model, bool(each.hop))]
     ]
 
 
@@ -193,7 +193,8 @@ def _source_of_file(path: Path, model: str | None, dataset: Path | None) -> Sour
     origin = read_origin(path)
     name = model or origin.model or printable(path.stem)
     differences = differences_from_paper(name, None)
-    return Source(path, dataset, name, path, note=origin.note, paper_differences=differences)
+    asked = {"instruction": origin.instruction} if origin.instruction else {}
+    return Source(path, dataset, name, path, note=origin.note, setup=asked, paper_differences=differences)
 
 
 def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Iterator[Source]:

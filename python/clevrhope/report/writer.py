@@ -6,10 +6,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from clevrhope.dataset.folder_check import is_dataset
+from clevrhope.dataset.folder_check import check_outside
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.vocab import NOT_TRAINED
-from clevrhope.errors import ConfigError, DatasetError, PredictionsError, counted
+from clevrhope.errors import ConfigError, PredictionsError, counted
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.estimates import LEAST_DENOMINATOR
 from clevrhope.metrics.predictions import is_about_sets
@@ -101,16 +101,12 @@ def report(
 
     Raises:
         PredictionsError: there is nothing to report; names the first reason.
-        DatasetError: there is no space or no permission, a user's own file is in the way, or the folder is in
-            a dataset.
+        ConfigError: the folder is in a dataset.
+        DatasetError: there is no space or no permission, or a user's own file is in the way.
     """
     progress = progress or Silent()
     out = Path(out)
-    within = next((each for each in (out.resolve(), *out.resolve().parents) if is_dataset(each)), None)
-    if within is not None:
-        raise DatasetError(
-            f"{out}: within the dataset {within}, whose manifest lists all of its files; choose another --out"
-        )
+    check_outside(out)
     check_own(out, PAGES)
     sources, skipped = find_sources(runs, model=model, dataset=dataset)
     if ways:

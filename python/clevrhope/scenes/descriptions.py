@@ -51,11 +51,16 @@ def parse_description(text: str, attributes: Mapping[str, Sequence[str]]) -> tup
         attributes: the attributes of the world with their values.
 
     Raises:
-        ConfigError: a word is neither a value of the world nor a synonym of one; names the nearest word.
+        ConfigError: a word is neither a value of the world nor a synonym of one; names the nearest word. Or
+            nothing is joined by a comma or an "and".
     """
     words = _words(attributes)
-    parts = re.split(r"\s*(?:,|\band\b)\s*", " ".join(text.lower().replace("_", " ").split()))
-    return tuple(_part(part, text, words) for part in parts if part)
+    parts = re.split(r"\s*(?:,(?: and\b)?|\band\b)\s*", " ".join(text.lower().replace("_", " ").split()))
+    if parts == [""]:
+        return ()
+    if "" in parts:
+        raise ConfigError(f'"{text}": commas and "and" join objects; name some on both sides of each')
+    return tuple(_part(part, text, words) for part in parts)
 
 
 def shows(description: Iterable[ObjectPart], scene: Mapping[str, Any]) -> bool:

@@ -17,6 +17,7 @@ from clevrhope.audit.report import CheckResult, Results
 from clevrhope.dataset.clevr_folder import TYPES
 from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.dataset.scene_files import MISSING, PoolScenes, Rows
+from clevrhope.errors import with_article
 from clevrhope.runtime.progress import Advance
 from clevrhope.scenes import raster
 from clevrhope.splits.kinds import SPLITS, SplitKind
@@ -186,7 +187,8 @@ def check_visibility(folder: AuditFolder, results: Results, advance: Advance) ->
                 elif stated != n_pixels:
                     problem = f"does not show {stated} pixels, as its scene states"
                 if problem:
-                    problem = f"object {number}, a {' '.join(str(thing[kind]) for kind in TYPES)}, {problem}"
+                    words = " ".join(str(thing[kind]) for kind in TYPES)
+                    problem = f"object {number}, {with_article(words)}, {problem}"
                     check.fault(f"scenes/{pool}", scene["image_index"], problem, n_pixels)
     n_all = sum(n_scenes.values())
     if n_all > MOST_SCENES:

@@ -22,7 +22,6 @@ from clevrhope.describe.measured import RELATION_ORDER, TYPE_ORDER, VALUE_ORDER,
 from clevrhope.describe.stats.charts import GRID, figure, png
 from clevrhope.describe.stats.comparison import SplitColumn, StatsSheet
 from clevrhope.describe.stats.tables import names_of, value_types
-from clevrhope.errors import ConfigError
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import SPLITS
@@ -61,20 +60,6 @@ PANELS: Mapping[str, Sequence[_Panel]] = {
 
 KINDS = (*PANELS, "pairs")
 """Kinds of plots, which are the names of their files."""
-
-
-def check_outside(plots: Path, dataset: Path) -> None:
-    """Checks that a folder of plots is not within the dataset, whose manifest lists all its files.
-
-    Raises:
-        ConfigError: the folder is within the dataset.
-    """
-    within = dataset.resolve()
-    if (dataset / "manifest.json").is_file() and within in (plots.resolve(), *plots.resolve().parents):
-        raise ConfigError(
-            f"{plots}: within the dataset's folder, where unlisted files become outdated; choose another "
-            "folder"
-        )
 
 
 def write_plots(folder: Path, sheet: StatsSheet, *, advance: Advance) -> list[Path]:
