@@ -37,7 +37,7 @@ def test_commands_take_published_files(
     scores = json.loads(cli("score", source, predictions, "--json", "--bootstrap", "0").out)
     assert "rubber_cylinder" in json.dumps(scores)
     assert (
-        "no objects (the files do not say scenes)"
+        "the published files lack scenes (so no breakdown by objects or level)"
         in cli("score", source, predictions, "--bootstrap", "0").out
     )
     asked = cli("ask", source, "--out", tmp_path / "requests.jsonl", "--hop", "rubber_cylinder").out
