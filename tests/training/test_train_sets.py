@@ -20,6 +20,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
+from clevrhope.metrics.baselines import baseline
 from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline.paraphrases import make_paraphrases
 from clevrhope.pipeline.suites import make_suite
@@ -122,6 +123,7 @@ def test_paraphrases_of_train_come_behind_its_questions(run: Train, folder: Path
     run(dataset=folder, split="train_people")
     (own_words,) = evaluate(tmp_path / "run", checkpoints=["last"], device="cpu")
     assert own_words.unknown_words == ()
+    assert not list(baseline(folder, "always_no", suite="people"))  # pairs on train are for training alone
     kept = without_suites(layout, existing_manifest(layout.manifest), HOP, "train")
     assert "people" not in kept.suites[HOP]
     assert not layout.suite_h5(HOP, "people", "train").exists()
