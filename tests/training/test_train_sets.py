@@ -102,7 +102,8 @@ def test_reports_do_not_take_it_for_a_seed_of_a_run_on_train(
     assert default_out("a.b:Tiny", HOP, 100, 3, "train_carets") == Path(f"runs/Tiny-{HOP}-train_carets-100-3")
 
 
-def test_paraphrases_of_train_come_behind_its_questions(run: Train, folder: Path, tmp_path: Path) -> None:
+def test_paraphrases_of_train_come_behind_its_questions(run: Train, dataset: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(dataset, tmp_path / "data"))
     texts = [
         {"id": f"{HOP}/train/{row}", "text": f"Which would you {k}-say, zyx?"}
         for row, k in ((3, 1), (99, 2), (100, 3), (3, 4))
