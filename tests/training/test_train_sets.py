@@ -20,6 +20,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
+from clevrhope.metrics.baselines import baseline
 from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline.paraphrases import make_paraphrases
 from clevrhope.pipeline.suites import make_suite
@@ -97,7 +98,8 @@ def test_reports_do_not_take_it_for_a_seed_of_a_run_on_train(
     assert default_out("a.b:Tiny", HOP, 100, 3, "train_carets") == Path(f"runs/Tiny-{HOP}-train_carets-100-3")
 
 
-def test_paraphrases_of_train_come_behind_its_questions(run: Train, folder: Path, tmp_path: Path) -> None:
+def test_paraphrases_of_train_come_behind_its_questions(run: Train, dataset: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(dataset, tmp_path / "data"))
     texts = [
         {"id": f"{HOP}/train/{row}", "text": f"Which would you {k}-say, zyx?"}
         for row, k in ((3, 1), (99, 2), (100, 3), (3, 4))
@@ -113,11 +115,12 @@ def test_paraphrases_of_train_come_behind_its_questions(run: Train, folder: Path
     for name in ("answers", "image_idxs"):
         np.testing.assert_array_equal(getattr(table, name), getattr(own, name)[[*range(100), 3, 3, 99]])
     words = vocab.questions()
-    assert [words[token] for token in table.questions[102][:7]][-3:] == ["2-say", "zyx", "<END>"]
+    assert [words[token] for token in table.questions[102] if token][-4:] == ["2-say", ",", "zyx", "<END>"]
     assert table.sentences()[100:] == [texts[k]["text"] for k in (0, 3, 1)]
     run(dataset=folder, split="train_people")
     (own_words,) = evaluate(tmp_path / "run", checkpoints=["last"], device="cpu")
     assert own_words.unknown_words == ()
+    assert not list(baseline(folder, "always_no", suite="people"))  # pairs on train are for training alone
     kept = without_suites(layout, existing_manifest(layout.manifest), HOP, "train")
     assert "people" not in kept.suites[HOP]
     assert not layout.suite_h5(HOP, "people", "train").exists()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from clevrhope.dataset import nonce_text
 from clevrhope.dataset.detokenizer import Detokenizer
@@ -17,6 +18,7 @@ from clevrhope.dataset.question_kinds import (
     ABSENT,
     NONCE,
     PAIRS,
+    QUESTIONS,
     SET_PAIRS,
     SETS,
     SINGLE,
@@ -297,6 +299,30 @@ class QuestionTable:
             raise ValueError("without a vocabulary there are no names")
         found: list[str] = getattr(self.vocab, part)()
         return found
+
+
+def joined_tables(parts: Sequence[QuestionTable], pool: str, images: Numbers) -> QuestionTable:
+    """The questions of all parts, with these images of a pool; token rows are padded to the longest."""
+    sentences = [part.sentences for part in parts]
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name, column in QUESTIONS.items()
+        if not column.row and name != "image_idxs"
+    }
+    columns["image_idxs"] = images
+    columns |= {name: padded([getattr(part, name) for part in parts]) for name in ("questions", "programs")}
+    return QuestionTable(
+        parts[0].kind,
+        columns,
+        texts=lambda: [sentence for of_part in sentences for sentence in of_part()],
+        pool=pool,
+    )
+
+
+def padded(rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Several arrays of token rows as one, with zeros up to the width of the widest."""
+    width = max(each.shape[1] for each in rows)
+    return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in rows])
 
 
 def read_table(

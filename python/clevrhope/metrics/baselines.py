@@ -62,7 +62,7 @@ def baseline(
             raise ConfigError(f"--kind: {kind} answers episodes; leave out --hop, --suite and --size")
         return (row for row, _, _ in play(layout.root, kind))
     if suite is not None:
-        chosen = choose_suite(layout, suite, hops)
+        chosen = tuple(place for place in choose_suite(layout, suite, hops) if place[1] != TRAIN.name)
     else:
         names = [find_hop(layout, name) for name in hops] or hops_in(layout)
         chosen = tuple(

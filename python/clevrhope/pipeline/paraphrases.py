@@ -24,7 +24,7 @@ from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.manifest import write_manifest
 from clevrhope.dataset.mentions import mentions
 from clevrhope.dataset.question_kinds import PAIRS, RELATIONS, SET_PAIRS, kind_of
-from clevrhope.dataset.question_table import QuestionTable, read_table
+from clevrhope.dataset.question_table import QuestionTable, padded, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.dataset.suite_pools import VISUAL
@@ -330,7 +330,7 @@ class _Maker:
         kept = [*first.values()]
         left_out = (len(given) - len(new), len(new) - len(kept))
         (tokens, _), _ = number_texts([each.text for each in kept], self.writer.encoder.words)
-        table = self._table(own, kept, _wide(tokens, own.widths[0]))
+        table = self._table(own, kept, tokens)
         about = {"pool": own.pool, **{name: own.attributes[name] for name in self._kind.lists}}
         texts = _Rows([lines[each.row] for each in kept], [each.text for each in kept], about)
         return (
@@ -343,8 +343,7 @@ class _Maker:
         """Both questions of each of K pairs; `tokens` (K, Q) are those of the texts."""
         n, rows = len(given), np.asarray([each.row for each in given], dtype=np.int64)
         columns = own.take(np.repeat(rows, 2)).arrays()
-        questions = _wide(own.questions[np.repeat(rows, 2)], tokens.shape[1])
-        questions[1::2] = tokens
+        questions = padded([own.questions[rows], tokens])[np.arange(2 * n).reshape(2, n).T.ravel()]
         written = [np.frombuffer(each.text.encode(), dtype=np.uint8) for each in given]
         texts = np.zeros((2 * n, max(map(len, written), default=1)), dtype=np.uint8)
         for row, letters in zip(texts[1::2], written, strict=True):
@@ -379,8 +378,3 @@ class _Maker:
             if cells:
                 counts.append(TestCounts(test, TIER, sum(of_test), cells, {}))
         return tuple(counts)
-
-
-def _wide(rows: Ints, width: int) -> Ints:
-    """Rows of tokens with padding up to a width, copied."""
-    return np.pad(rows, ((0, 0), (0, max(0, width - rows.shape[1]))))

@@ -213,7 +213,7 @@ def runs_about_sets(sources: Iterable[Source], *, keys: Keys) -> Iterator[Result
             collector, suites = collect_with_suites(source.path, key)
             held_out = "" if training.role == "all" else f", trained {described(training)}"
             runs = dict.fromkeys(target._replace(split="") for target in collector.given)
-            for target in runs if suites else ():
+            for target in runs if suites and source.is_last else ():
                 yield _without_accuracies(source, f"{source.name}{held_out}", target, key, suites)
 
 

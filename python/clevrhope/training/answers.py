@@ -8,11 +8,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from clevrhope.dataset.question_table import padded
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
 from clevrhope.errors import ConfigError
 from clevrhope.models.batch import Batch
 from clevrhope.runtime.progress import Advance, ignore_advance
-from clevrhope.training.data import Questions, padded
+from clevrhope.training.data import Questions
 from clevrhope.training.device import casting
 from clevrhope.training.request import Precision
 

@@ -10,7 +10,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from clevrhope.dataset.question_kinds import QUESTIONS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.features.extractor import Array
@@ -25,30 +24,6 @@ SHARE_OF_MEMORY = 0.6
 """Share of a GPU's memory for the features of all runs on it; the rest is for their models."""
 
 _ROWS_AT_ONCE = 1024
-
-
-def padded(rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Several arrays of token rows as one, with zeros up to the width of the widest."""
-    width = max(each.shape[1] for each in rows)
-    return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in rows])
-
-
-def joined_tables(parts: Sequence[QuestionTable], pool: str, images: Numbers) -> QuestionTable:
-    """The questions of all parts, with these images of a pool; token rows are padded to the longest."""
-    sentences = [part.sentences for part in parts]
-    columns: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name, column in QUESTIONS.items()
-        if not column.row and name != "image_idxs"
-    }
-    columns["image_idxs"] = images
-    columns |= {name: padded([getattr(part, name) for part in parts]) for name in ("questions", "programs")}
-    return QuestionTable(
-        parts[0].kind,
-        columns,
-        texts=lambda: [sentence for of_part in sentences for sentence in of_part()],
-        pool=pool,
-    )
 
 
 class Questions:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from clevrhope.dataset.question_table import QuestionTable
+from clevrhope.dataset.question_table import QuestionTable, joined_tables
 from clevrhope.dataset.vocab import vocab_digest
 from clevrhope.errors import ClevrhopeError, ConfigError
 from clevrhope.features.store import PoolFeatures
@@ -23,7 +23,7 @@ from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.kinds import TRAIN
 from clevrhope.training.checkpoints import remove_states, state_name, states_in
-from clevrhope.training.data import Questions, joined_tables
+from clevrhope.training.data import Questions
 from clevrhope.training.loop import Loop, interrupts
 from clevrhope.training.member import open_member
 from clevrhope.training.order import Numbers

@@ -15,7 +15,7 @@ from clevrhope.dataset.contents import find_split, no_train_set
 from clevrhope.dataset.covr_questions import read_description, rows_sha256
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import ADDED, PAIRS
-from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
+from clevrhope.dataset.question_table import QuestionTable, joined_tables, open_split, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_questions import n_augmented, suite_of_split
 from clevrhope.dataset.vocab import Vocab, read_vocab
@@ -25,7 +25,6 @@ from clevrhope.runtime.settings import check_known
 from clevrhope.splits.covr.kinds import COVR_DEV, COVR_TEST, COVR_TRAIN
 from clevrhope.splits.covr.selection import Predicate, Rows, bind_predicate, select_rows
 from clevrhope.splits.kinds import TRAIN
-from clevrhope.training.data import joined_tables
 from clevrhope.training.order import derived_seed
 from clevrhope.training.request import TrainRequest
 
