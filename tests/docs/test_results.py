@@ -218,6 +218,18 @@ def test_differences_between_instructions_are_those_of_their_runs() -> None:
     )
 
 
+def test_a_run_on_the_same_instructions_is_the_same_run() -> None:
+    rows = {}
+    for name in ("results_instructions.csv", "results/first.csv"):
+        with (DOCS / name).open(newline="") as file:
+            rows[name] = [
+                {key: value for key, value in row.items() if key != "instructions"}
+                for row in csv.DictReader(file)
+                if row["model"] == TRANSFORMER and row["run"] == "1" and row.get("instructions") != "AVX2"
+            ]
+    assert rows["results_instructions.csv"] == rows["results/first.csv"] != []
+
+
 def test_published_results_are_those_of_their_provenance() -> None:
     """Each table of runs that an experiment published is whole, and says what made it."""
     published = sorted((DOCS / "results").glob("*.csv"))
