@@ -22,10 +22,10 @@ from clevrhope.dataset.levels import Floor, floors
 from clevrhope.dataset.loader import load
 from clevrhope.dataset.question_kinds import MARKS
 from clevrhope.dataset.question_table import QuestionTable
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.training.run_folder import RunFolder
 
-Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Definition = Mapping[str, Any]
 """A definition in the form of the package's levels.toml."""
@@ -49,12 +49,13 @@ def levels(definition: Definition, counts: Mapping[str, Ints], kind: str = "sing
     points = sum(
         reached[name] >= least for name, thresholds in definition[kind].items() for least in thresholds
     )
-    return 1 + np.searchsorted(definition["points"], points, side="right")
+    found: Ints = 1 + np.searchsorted(definition["points"], points, side="right").astype(np.int32)
+    return found
 
 
 @dataclass(frozen=True)
 class Run:
-    """The answers of a model and of the question alone to one dataset's `test`.
+    """The answers to one dataset's `test` of a model and of the question alone.
 
     Attributes:
         seed: of the dataset and of the models.
@@ -151,7 +152,7 @@ def score(runs: Sequence[Run], definition: Definition, model: str) -> Scores:
     low, high = np.percentile(of_draws, [2.5, 97.5], axis=0)
     between = np.percentile(np.diff(of_draws), [2.5, 97.5], axis=0)
     steps = np.stack([np.diff(percent), *between], axis=1)
-    return Scores(sums[1].astype(np.int64), percent, low, high, steps, np.array(of_runs))
+    return Scores(sums[1].astype(np.int32), percent, low, high, steps, np.array(of_runs))
 
 
 def floor_of(runs: Sequence[Run], definition: Definition) -> list[Floor]:

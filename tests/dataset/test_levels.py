@@ -12,6 +12,7 @@ from building import SET_SIZES, Cli, build_demo, cli
 from truth import HOP
 
 import clevrhope
+from benchmarks import levels as comparison
 from clevrhope import ConfigError, DatasetError, load
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.levels import floors, read_levels
@@ -19,8 +20,6 @@ from clevrhope.metrics.request_files import write_requests
 from wording import refused
 
 __all__ = ["cli"]
-
-RELATIONS = ("relate[", "same_", "with_relation[", "with_relation_object[", "with_same_")
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +31,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def level_of(item: dict[str, Any]) -> int:
     """The level, as docs/training_vlms.md describes it."""
-    functions = item["program_text"].split()
+    n_functions = len(item["program_text"].split())
     scenes = item["scenes"] if "scenes" in item else [item["scene"]]
-    n_relations = sum(function.startswith(RELATIONS) for function in functions)
     n_objects = sum(len(scene["objects"]) for scene in scenes)
-    thresholds = (10, 14, 18) if "scenes" in item else (8, 12, 16)
-    points = sum(len(functions) >= least for least in thresholds) + min(n_relations, 2)
+    thresholds = (8, 11, 14, 15) if "scenes" in item else (6, 7, 11, 16)
+    points = sum(n_functions >= least for least in thresholds)
     points += n_objects >= (30 if "scenes" in item else 7)
-    return min(max(points, 1), 5)
+    return min(max(points, 1), 4)
 
 
 @pytest.mark.parametrize("split", ["train", "covr_train"])
@@ -47,10 +45,17 @@ def test_levels_are_those_of_the_page(folder: Path, split: str) -> None:
     items = load(folder, HOP, split, text=True, scenes=True, images=False)
     wanted = [level_of(item) for item in items]
     assert read_levels(Layout(folder), items.table).tolist() == wanted
-    assert len(set(wanted)) == 5
+    assert len(set(wanted)) == 4
+    scenes = [item["scenes"] if "scenes" in item else [item["scene"]] for item in items]
+    n_objects = np.array([sum(len(scene["objects"]) for scene in each) for each in scenes])
+    counts = comparison.counts_of(items.table, n_objects)
+    kind = "sets" if items.table.kind.of_sets else "single"
+    assert comparison.levels(comparison.definitions()["length_four"], counts, kind).tolist() == wanted, (
+        "the definition compared"
+    )
 
 
-def test_a_split_and_a_stream_of_some_levels(folder: Path) -> None:
+def test_a_split_and_a_stream_of_some_levels(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     every = load(folder, HOP, "train", limit=150, images=False)
     levels = read_levels(Layout(folder), every.table)
     wanted = np.flatnonzero(np.isin(levels, [1, 4])).tolist()
@@ -64,12 +69,17 @@ def test_a_split_and_a_stream_of_some_levels(folder: Path) -> None:
     other = clevrhope.stream(HOP, "train", size=(48, 32), seed=5, limit=150, images=False)
     with pytest.raises(ConfigError):
         other.load_state_dict(stream.state_dict())
+    # A state is also refused where levels are defined otherwise, as other questions would follow.
+    monkeypatch.setattr("clevrhope.training.stream.levels_of", lambda *_: np.roll(levels, 1))
+    other = clevrhope.stream(HOP, "train", size=(48, 32), seed=5, limit=150, images=False, levels=(1, 4))
+    with pytest.raises(ConfigError):
+        other.load_state_dict(stream.state_dict())
 
 
 def test_images_of_a_stream_are_those_of_its_questions() -> None:
     arguments: dict[str, Any] = {"size": (48, 32), "seed": 5, "limit": 60, "quality": "draft"}
     every = list(clevrhope.stream(HOP, "train", **arguments))
-    some = list(clevrhope.stream(HOP, "train", levels=(5,), **arguments))
+    some = list(clevrhope.stream(HOP, "train", levels=(4,), **arguments))
     assert 0 < len(some) < len(every)
     for item in some:
         np.testing.assert_array_equal(item["image"], every[item["question_index"]]["image"])
@@ -77,9 +87,9 @@ def test_images_of_a_stream_are_those_of_its_questions() -> None:
 
 def test_what_has_no_level(folder: Path, tmp_path: Path) -> None:
     with refused(ConfigError):
-        load(folder, HOP, "minimal_ood", levels=(5,))
+        load(folder, HOP, "minimal_ood", levels=(4,))
     with refused(ConfigError):
-        load(folder, HOP, "train", levels=(1, 6))
+        load(folder, HOP, "train", levels=(1, 5))
     with refused(ConfigError):
         load(folder, HOP, "train", suite="carets", levels=(1,))
     with refused(ConfigError):
@@ -92,7 +102,7 @@ def test_what_has_no_level(folder: Path, tmp_path: Path) -> None:
 
 def test_requests_of_some_levels(folder: Path, tmp_path: Path, cli: Cli) -> None:
     ask = ("ask", folder, "--quiet", "--out")
-    cli(*ask, tmp_path / "some.jsonl", "--level", 4, "--level", 5, "--limit", 3, "--seed", 1)
+    cli(*ask, tmp_path / "some.jsonl", "--level", 3, "--level", 4, "--limit", 3, "--seed", 1)
     rows = [json.loads(line) for line in (tmp_path / "some.jsonl").read_text().splitlines()]
     counts = Counter(row["split"] for row in rows)
     assert counts["complex_ood"] == counts["complex_iid"] == 3
@@ -100,9 +110,9 @@ def test_requests_of_some_levels(folder: Path, tmp_path: Path, cli: Cli) -> None
     for row in rows:
         item = load(folder, HOP, row["split"], text=True, scenes=True)[row["question_index"]]
         assert item["question_text"] == row["question"]
-        assert level_of(item) in (4, 5)
+        assert level_of(item) in (3, 4)
     with refused(ConfigError):
-        write_requests(folder, tmp_path / "none.jsonl", splits=["minimal_ood"], levels=[5], seed=1)
+        write_requests(folder, tmp_path / "none.jsonl", splits=["minimal_ood"], levels=[4], seed=1)
     with refused(ConfigError):
         write_requests(folder, tmp_path / "none.jsonl", suite="carets", levels=[1], seed=1)
     assert not (tmp_path / "none.jsonl").exists()

@@ -47,7 +47,7 @@ Which questions
         tests.
     --half-width POINTS: In place of --limit, as many questions of each split as give 95% intervals of this
         half-width, in points, at an accuracy of 50%.
-    --level LEVEL... -> levels: Only questions on this level of difficulty, 1 to 5; repeatable.
+    --level LEVEL... -> levels: Only questions on this level of difficulty, 1 to 4; repeatable.
     --seed N0: With --limit or --half-width, seed of the images; if left out, one is drawn and printed.
     {SUITE}
     --nonce: Episodes with new words in place of the test sets, in both conditions: all of them, and about

@@ -242,7 +242,7 @@ Format
 What is exported
     --hop HOP... -> hops: Only this HOP; repeatable.
     --splits SPLITS...: Only these splits, separated by commas.
-    --level LEVEL... -> levels: With rl: only questions on this level of difficulty, 1 to 5; repeatable.
+    --level LEVEL... -> levels: With rl: only questions on this level of difficulty, 1 to 4; repeatable.
     --train-questions N: Only the first N questions of train; 25000 and 200000 give the paper's smaller sets.
     --no-images: Export text only.
     --instruction NAME: With rl: short, think, or a text file; it follows each question.  [default: think]

@@ -42,29 +42,22 @@ def _definition() -> dict[str, Any]:
 
 
 def levels_of(table: QuestionTable, n_objects: Ints) -> Ints:
-    """(N,) the level of each question of a table, from 1 to 5.
+    """(N,) the level of each question of a table, from 1 to 4.
 
     Args:
-        table: the questions, with a vocabulary.
+        table: the questions.
         n_objects: (N,) number of objects in the question's image, or in all images of its set.
 
     Raises:
         DatasetError: a question has no program.
     """
     definition = _definition()
-    assert table.vocab is not None
     if (table.program_lengths <= len(MARKS)).any():
         raise DatasetError(
             f"{table.hop}/{table.split}: the level of a question depends on its program, and some have none; "
             "leave levels out"
         )
-    begins = tuple(definition["relation_functions"])
-    relates = np.array([function.startswith(begins) for function in table.vocab.programs()])
-    reached = {
-        "functions": table.program_lengths - len(MARKS),
-        "relations": np.concatenate([relates[programs].sum(axis=1) for _, _, programs in table.blocks()]),
-        "objects": n_objects,
-    }
+    reached = {"functions": table.program_lengths - len(MARKS), "objects": n_objects}
     thresholds = definition["sets" if table.kind.of_sets else "single"]
     points = sum(reached[name] >= least for name in reached for least in thresholds[name])
     levels: Ints = 1 + np.searchsorted(definition["points"], points, side="right")

@@ -324,7 +324,7 @@ def load(
         passes: some of "mask", "depth" and "normal", if the folder was built with them; not supported for a
             split about sets of images.
         scenes: add the scenes, as in the dataset's files.
-        levels: load only questions on these levels of difficulty, 1 to 5, of the first `limit`; all if empty.
+        levels: load only questions on these levels of difficulty, 1 to 4, of the first `limit`; all if empty.
         steps: add the steps of each answer in sentences, and what they find.
 
     Raises:

@@ -102,7 +102,7 @@ def export(
         steps: whether to export the steps of each answer in sentences, in format "parquet".
         shard_size: images of a file, of formats "parquet" and "webdataset"; by default so many that eight
             loaders have a file each, but at least 16, and at most what the format recommends.
-        levels: only questions on these levels of difficulty, 1 to 5, of format "rl"; all if empty.
+        levels: only questions on these levels of difficulty, 1 to 4, of format "rl"; all if empty.
         instruction: the name or file of what follows each question of format "rl"; None for "think".
         progress: shows the progress of the export.
 

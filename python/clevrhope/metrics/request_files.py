@@ -98,7 +98,7 @@ def write_requests(
         suite: a suite of paired tests; requests are then about the questions that it made on its splits.
         limit: maximum number of questions from each split, or from each (HOP, split), about drawn images; for
             a suite, its tests take turns.
-        levels: only questions on these levels of difficulty, 1 to 5; all if empty. Suites have none.
+        levels: only questions on these levels of difficulty, 1 to 4; all if empty. Suites have none.
         seed: seed for drawing images. The questions of a smaller limit are a subset of those of a larger one.
         form: what is made of the requests: for "html", a page for people, all have `asked` and none `prompt`;
             for "vlmeval", a table, all have `right_answer`.

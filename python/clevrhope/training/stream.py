@@ -93,7 +93,7 @@ def stream(
         text: adds question, program and answer in words.
         transform: applied to each image, (height, width, 3) uint8 RGB.
         scenes: adds the scenes, as a dataset's files have them.
-        levels: only questions on these levels of difficulty, 1 to 5, of the first `limit`; all if empty.
+        levels: only questions on these levels of difficulty, 1 to 4, of the first `limit`; all if empty.
         shuffle: a seed for the order; None for the split's own order.
         buffer: number of windows of 250 images whose questions are shuffled together; a process holds their
             images in memory.
@@ -148,7 +148,7 @@ def stream(
         n_objects = source.n_objects(engine, image_idxs)
         chosen = rows_on(levels_of(rows, n_objects), levels, f"{rows.hop}/{split}")
         image_idxs = image_idxs[chosen]
-        binding["levels"] = sorted(set(levels))
+        binding["rows"] = chosen
     items = Split(rows, pixels, text=text, transform=transform, scenes=given, rows=chosen)
     decided = {**binding, **rendered, "n": len(rows), "order": asdict(order)}
     digest = hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest()

@@ -1,5 +1,10 @@
 """The comparison of definitions of levels: known answers, and the page's tables from the published counts."""
 
+import csv
+import re
+import tomllib
+from functools import cache
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,9 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.levels import ALONE, COUNTS, MODEL, Run, levels, score
+from benchmarks.levels import ALONE, COUNTS, MODEL, Run, definitions, levels, score
 
 REPOSITORY = Path(__file__).parents[2]
+SHIPPED = "length_four"
 SIMPLE = {
     "points": [1, 2],
     "relation_functions": ["relate", "with_relation"],
@@ -66,3 +72,43 @@ def test_an_interval_is_as_wide_as_images_differ() -> None:
     width = 2 * 1.96 * 100 * (0.25 / 50) ** 0.5
     assert found.high - found.low == pytest.approx([width] * 3, rel=0.1)
     assert np.abs(found.steps).max() < 1e-9, "of each image, all levels are equally right"
+
+
+@cache
+def published(name: str, seed: int | None = None) -> dict[str, list[float]]:
+    """Questions on each level of a definition, and how many are right by model, of one run or of both."""
+    with (REPOSITORY / "docs" / "results_levels.csv").open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if seed is None or int(row["seed"]) == seed]
+    counts = {each: np.array([int(row[each]) for row in rows]) for each in COUNTS}
+    on = levels(definitions()[name], counts)
+    columns = ("questions", *(f"right_{model}" for model in (MODEL, ALONE)))
+    return {each: np.bincount(on, weights=[int(row[each]) for row in rows])[1:].tolist() for each in columns}
+
+
+def percents(name: str, model: str, seed: int | None = None) -> list[float]:
+    found = published(name, seed)
+    return [100 * right / n for right, n in zip(found[f"right_{model}"], found["questions"], strict=True)]
+
+
+def test_the_page_has_the_numbers_of_the_published_counts() -> None:
+    page = (REPOSITORY / "docs" / "training_vlms.md").read_text("utf-8")
+    page = re.sub(r" \[[^\]|]*\](?!\()", "", page)  # intervals need draws
+    for name in definitions():
+        falls = ", ".join(f"{value:.1f}" for value in percents(name, MODEL))
+        assert re.search(rf"^\| `{name}` \|.*\| {re.escape(falls)} \|", page, re.MULTILINE), (name, falls)
+    assert sum(published(SHIPPED)["questions"]) == 24_000
+    model, alone = (percents(SHIPPED, each) for each in (MODEL, ALONE))
+    for k, n in enumerate(published(SHIPPED)["questions"]):
+        step = "" if k == 0 else f"{model[k] - model[k - 1]:+.1f}".replace("-", "\N{MINUS SIGN}")
+        each = ", ".join(f"{percents(SHIPPED, MODEL, seed)[k]:.1f}" for seed in (2, 3))
+        row = f"\n| {k + 1} | {n:,.0f} | {model[k]:.1f} | {step} | {each} | {alone[k]:.1f} |\n"
+        assert row.replace("|  |", "| |") in page
+
+
+def test_the_package_has_the_definition_that_was_chosen() -> None:
+    there = tomllib.loads((files("clevrhope.dataset") / "levels.toml").read_text("utf-8"))
+    chosen = definitions()[SHIPPED]
+    assert there["points"] == chosen["points"]
+    for kind in ("single", "sets"):
+        assert there[kind] | {"relations": []} == chosen[kind]
+    assert all(below < above for above, below in pairwise(percents(SHIPPED, MODEL)))
