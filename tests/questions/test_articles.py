@@ -54,18 +54,24 @@ def texts_of(folder: Path, kind: str) -> Iterator[str]:
             yield from item["steps"] if kind == "steps" else [item["question_text"]]
 
 
-@pytest.mark.parametrize("kind", ["questions", "steps", "sets", "episodes"])
-def test_articles_follow_the_sound_of_the_next_word(folder: Path, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("questions", ("an orange", "an egg", "an urn")),
+        ("steps", ("an orange", "an egg", "an urn")),
+        ("sets", ("an orange", "an egg", "an urn")),
+        ("episodes", ("an orange", "an iron", "an enormous")),  # whose nouns follow another value
+    ],
+)
+def test_articles_follow_the_sound_of_the_next_word(folder: Path, kind: str, words: tuple[str, ...]) -> None:
     texts = list(texts_of(folder, kind))
     assert wrong_articles(texts) == []
-    said = " ".join(texts).lower()
-    assert all(
-        f" {words} " in re.sub("[?.,;]", " ", said) for words in ("an orange", "an egg", "an urn")
-    )
+    said = re.sub("[?.,;]", " ", " ".join(texts).lower())
+    assert [each for each in words if f" {each} " not in said] == []
 
 
 def test_the_audit_reads_all_of_it(folder: Path) -> None:
-    assert audit(folder).ok
+    assert audit(folder, properties=folder.parent / "own.json").ok
 
 
 def test_a_reply_in_real_words_has_their_articles() -> None:
