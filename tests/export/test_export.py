@@ -112,6 +112,14 @@ def test_the_command_line(png_dataset: Path, bare_dataset: Path, tmp_path: Path,
     assert '"questions": 174, "images": 0' in said
 
 
+def test_nothing_is_exported_into_a_dataset(png_dataset: Path, cli: Cli) -> None:
+    before = stamps(png_dataset)
+    for out in (png_dataset / "images" / "mine", png_dataset / "mine"):
+        told = cli("export", png_dataset, "--format", "clevr", "--out", out, "--hop", HOP, code=2).err
+        assert f"{out}: within the dataset {png_dataset}, whose manifest lists" in told
+    assert stamps(png_dataset) == before
+
+
 @all_formats
 def test_a_folder_that_is_not_empty_is_left_as_it_is(
     png_dataset: Path, tmp_path: Path, name: str, cli: Cli

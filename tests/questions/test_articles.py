@@ -51,21 +51,29 @@ def texts_of(folder: Path, kind: str) -> Iterator[str]:
     else:
         split = "covr_test" if kind == "sets" else "train"
         for item in clevrhope.load(folder, HOP, split, images=False, text=True, steps=kind == "steps"):
-            yield from item["steps"] if kind == "steps" else [item["question_text"]]
+            yield from (
+                [step["text"] for step in item["steps"]] if kind == "steps" else [item["question_text"]]
+            )
 
 
-@pytest.mark.parametrize("kind", ["questions", "steps", "sets", "episodes"])
-def test_articles_follow_the_sound_of_the_next_word(folder: Path, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("questions", ("an orange", "an iron", "an enormous")),
+        ("steps", ("an orange", "an iron", "an enormous")),
+        ("sets", ("an orange", "an egg", "an urn")),
+        ("episodes", ("an orange", "an iron", "an enormous")),
+    ],
+)
+def test_articles_follow_the_sound_of_the_next_word(folder: Path, kind: str, words: tuple[str, ...]) -> None:
     texts = list(texts_of(folder, kind))
     assert wrong_articles(texts) == []
-    said = " ".join(texts).lower()
-    assert all(
-        f" {words} " in re.sub("[?.,;]", " ", said) for words in ("an orange", "an egg", "an urn")
-    )
+    said = re.sub("[?.,;]", " ", " ".join(texts).lower())
+    assert [each for each in words if f" {each} " not in said] == []
 
 
 def test_the_audit_reads_all_of_it(folder: Path) -> None:
-    assert audit(folder).ok
+    assert audit(folder, properties=folder.parent / "own.json").ok
 
 
 def test_a_reply_in_real_words_has_their_articles() -> None:

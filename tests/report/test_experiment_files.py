@@ -92,6 +92,15 @@ def test_paths_are_meant_from_where_the_file_lies(tmp_path: Path, monkeypatch: p
     check_steps(make_plan(experiment))
 
 
+def test_a_folder_in_place_of_a_file_is_called_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("mine", "first"):
+        (tmp_path / name).mkdir()
+    with pytest.raises(ConfigError, match="mine: a folder; expected a file"):
+        read_experiment(find_file(Path("mine")))
+    assert find_file(Path("first")) == shipped_experiments()["first"], "a name of the package goes first"
+
+
 def test_paths_in_the_packages_files_are_meant_from_the_working_directory(tmp_path: Path) -> None:
     paper = find_file(Path("paper"))
     (weights,) = {each.weights for each in read_experiment(paper).datasets[1].features}

@@ -267,7 +267,7 @@ def test_wrong_answers_are_as_many_of_each_run_and_none_is_no_word(dataset: Path
 def test_a_report_within_a_dataset_is_refused(cli: Cli, dataset: Path, runs: Path) -> None:
     before = sorted(dataset.rglob("*"))
     for out in (dataset, dataset / "reports" / "first"):
-        told = cli("report", runs, "--out", out, code=1).err
+        told = cli("report", runs, "--out", out, code=2).err
         assert f"{out}: within the dataset {dataset}, whose manifest lists all" in told
     assert sorted(dataset.rglob("*")) == before
 
