@@ -47,8 +47,8 @@ WHY_NOT: Mapping[str, str] = {
     "CLEVR's images": "published scenes do not say which images are CLEVR's",
     "equal texts": "no column says which questions share an image",
     "images of one kind": "the files do not name images; --pixels compares the images themselves",
-    "suites and sets": "pairs of suites and questions about sets of images are not checked in published "
-    "files; audit the folder that clevrhope build wrote",
+    "suites and sets": "pairs of suites, questions about sets of images and episodes are not checked in "
+    "published files; audit the folder that clevrhope build wrote",
 }
 """Check -> why it was not done, if there was nothing that it could check."""
 
@@ -85,7 +85,8 @@ def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Repor
         DatasetError: a file is missing or broken.
     """
     layout, manifest = folder.layout, folder.manifest
-    results = new_results(CHECKS if manifest.suites or manifest.covr else CHECKS[:-1])
+    has_others = manifest.suites or manifest.covr or manifest.nonce
+    results = new_results(CHECKS if has_others else CHECKS[:-1])
     hops = tuple(folder.hop(name) for name in manifest.splits)
     splits = []
     for hop in hops:
@@ -113,7 +114,8 @@ def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Repor
             result.skip(why_not[name])
         result.finish()
     notes = tuple((manifest.source or {})["notes"])
-    return Report(folder.title, tuple(hop.name for hop in hops), tuple(results.values()), notes)
+    lines = tuple(result for name, result in results.items() if splits or name == CHECKS[-1])
+    return Report(folder.title, tuple(hop.name for hop in hops), lines, notes)
 
 
 def _read(split: _Split, vocab: Vocab, pools: Pools, results: Results, *, in_chains: bool) -> None:

@@ -38,7 +38,7 @@ def vocab_of(layout: Layout, split: SourceSplit) -> Path:
 
 def tables_of(layout: Layout, manifest: Manifest) -> Iterator[QuestionTable]:
     """The questions of all splits, and the pairs of all suites."""
-    for hop, split, _ in manifest.all_splits():
+    for hop, split, _ in manifest.all_splits(episodes=True):
         kind = kind_of(split)
         yield read_table(kind.h5(layout, hop, split), kind)
     for hop, suites in manifest.suites.items():
@@ -65,26 +65,36 @@ def write_split(
                 width = max([least, *(each[name].shape[1] for each in parts)])
                 columns[name] = np.pad(part[name], ((0, 0), (0, width - part[name].shape[1])))
             writer.append(columns)
-    place, images, of_suite = layout.image_record(split.pool), split.images(), parse_suite_pool(split.pool)
+    images = split.images()
+    manifest = _with_images(layout, manifest, split, split.pool, images)
+    if (support := split.support()) is not None:
+        manifest = _with_images(layout, manifest, split, str(split.attributes["support_pool"]), support)
+    manifest = manifest.with_files({layout.relative(path): record(path)})
+    if split.suite:
+        originals = split.attributes.get("n_originals", 0)
+        n_pairs = sum(len(part["answers"]) for part in parts) // 2
+        pairs = {"pairs": n_pairs, "originals": originals, "sha256": split.sha256}
+        pairs |= {"images": images.n_images} if images and parse_suite_pool(split.pool) else {}
+        return manifest.with_pairs(split.hop, split.suite, split.split, pairs), digest.hex()
+    entry = read_table(path, split.kind).entry
+    return manifest.with_splits({(split.hop, split.split): entry}), digest.hex()
+
+
+def _with_images(
+    layout: Layout, manifest: Manifest, split: SourceSplit, pool: str, images: ImageRecord | None
+) -> Manifest:
+    """Writes the record of a pool's images in a split's files; returns the manifest that lists it."""
+    place = layout.image_record(pool)
     if images is not None:
         if layout.relative(place) in manifest.files and place.is_file():
             images = images.joined(ImageRecord.read(place))
         images.write(place)
         manifest = manifest.with_files({layout.relative(place): record(place)})
-    if (images is not None or split.unit) and of_suite is None:
-        pool: dict[str, Any] = {"images": images.n_images if images else 0, "files": []}
-        pool |= {"unit": split.unit} if split.unit else {}
-        manifest = replace(manifest, pools={**manifest.pools, split.pool: pool})
-    manifest = manifest.with_files({layout.relative(path): record(path)})
-    n_questions = sum(len(part["answers"]) for part in parts)
-    if split.suite:
-        originals = split.attributes.get("n_originals", 0)
-        pairs = {"pairs": n_questions // 2, "originals": originals, "sha256": split.sha256}
-        pairs |= {"images": images.n_images} if images and of_suite else {}
-        return manifest.with_pairs(split.hop, split.suite, split.split, pairs), digest.hex()
-    n_images = len(read_table(path, split.kind).scenes)
-    entry = {"pool": split.pool, "questions": n_questions, "images": n_images}
-    return manifest.with_splits({(split.hop, split.split): entry}), digest.hex()
+    if (images is None and not split.unit) or parse_suite_pool(pool):
+        return manifest
+    entry: dict[str, Any] = {"images": images.n_images if images else 0, "files": []}
+    entry |= {"unit": split.unit} if split.unit else {}
+    return replace(manifest, pools={**manifest.pools, pool: entry})
 
 
 class QuestionDigest:

@@ -75,6 +75,12 @@ class Numbering:
         words = {word: number for number, word in enumerate(self.words)}
         return Vocab(words, self._programs, self._answers)
 
+    def rows(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
+        """(n, Q) tokens of texts, where words without a number get the next one, and (n,) their lengths."""
+        (rows, lengths), new = number_texts(texts, self.words)
+        self.words += new
+        return rows, lengths
+
     def texts(self, texts: Sequence[str], where: Callable[[int], str] | None = None) -> Columns:
         """The columns of questions and, by the templates if there are any, of programs and families.
 
@@ -88,8 +94,7 @@ class Numbering:
                 f"{where(longest) if where else longest}: a text of {most:,} characters; a question has at "
                 f"most {MOST_CHARACTERS:,}"
             )
-        (rows, lengths), new = number_texts(texts, self.words)
-        self.words += new
+        rows, lengths = self.rows(texts)
         columns = {"questions": rows, "question_lengths": lengths}
         if self._make_reader is None:  # as from files without programs
             columns["programs"] = np.tile(np.asarray([START, END], dtype=np.int32), (len(rows), 1))
@@ -183,6 +188,7 @@ class SourceSplit:
         note: what a reader should know, such as another name or a part that is left out; "" for nothing.
         blocks: yields columns of consecutive questions; raises DatasetError for a file that cannot be read.
         images: returns where its images are, after `blocks` was read; None if they are not there.
+        support: likewise for the images of episodes' supports.
         features: the file of detector features of its images, by index; None if it is not there.
         unit: how many images with consecutive indices show the same place; 0 if that is not known.
         kind: the kind of its questions.
@@ -199,6 +205,7 @@ class SourceSplit:
     file: Path
     blocks: Callable[[Numbering], Iterator[Columns]] = field(repr=False)
     images: Callable[[], ImageRecord | None] = field(default=lambda: None, repr=False)
+    support: Callable[[], ImageRecord | None] = field(default=lambda: None, repr=False, kw_only=True)
     note: str = ""
     unit: int = 0
     features: Path | None = None
