@@ -190,7 +190,8 @@ class Windows:
     ) -> None:
         """`cache` keeps the images of whole windows; `support`, a pool and scenes, is a window that stays."""
         self._source, self._rendering, self._cache = source, rendering, cache
-        self._pool, self._support = (source.job.pool, None) if support is None else support
+        self._pool = source.job.pool if support is None else support[0]
+        self._support = None if support is None else support[1]
         self._engine: Engine | NonceEngine | None = None
         self._renderer: Renderer | None = None
         self._windows: Sequence[_Window] = ()
