@@ -10,7 +10,7 @@ from clevrhope.dataset.nonce_text import in_real_words
 from clevrhope.dataset.question_kinds import ABSENT
 from clevrhope.runtime.reading import reading
 from clevrhope.sources.source import Columns, Numbering
-from clevrhope.splits.nonce.episodes import FORMS, support_width
+from clevrhope.splits.nonce.episodes import COMPLEX, FORMS, support_width
 from clevrhope.splits.nonce.kinds import STATEMENT_WIDTH, TOLD
 
 CELLS: Mapping[str, str] = {
@@ -21,6 +21,12 @@ CELLS: Mapping[str, str] = {
 """The columns of an export from which those of a question file follow, and their types."""
 
 _FILTER = re.compile(r"filter_(\w+)\[(\w+)\]")
+
+
+def real_questions(cells: Mapping[str, Sequence[str]]) -> list[str]:
+    """The questions as vocabularies spell them: only those of templates begin with a capital letter."""
+    pairs = zip(cells["real_question"], cells["form"], strict=True)
+    return [text if form.startswith(COMPLEX) else text.lower() for text, form in pairs]
 
 
 def episode_columns(
@@ -68,4 +74,5 @@ def _of_episode(
     numbers = dict(zip(meanings.values(), words[:, 1].tolist(), strict=True))  # after <START>
     yield "words", [numbers.get(value, 0) for value in values]
     yield "support_idxs", cells["support_indices"]
-    yield "statements", numbering.rows([in_real_words(each, meanings) for each in cells["statements"]])[0]
+    said = [in_real_words(each.lower(), meanings) for each in cells["statements"]]
+    yield "statements", numbering.rows(said)[0]

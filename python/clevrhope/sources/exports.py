@@ -27,7 +27,7 @@ from clevrhope.errors import listed as listing
 from clevrhope.runtime.forms import ANY, INDEX, NAME, SHA256, TEXT, Fields, ListOf, MapOf, check_form, one_of
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import reading
-from clevrhope.sources.episodes import CELLS, episode_columns
+from clevrhope.sources.episodes import CELLS, episode_columns, real_questions
 from clevrhope.sources.parquet_files import Order, ParquetFiles, check_parts, order_of
 from clevrhope.sources.source import (
     SCENE,
@@ -107,7 +107,6 @@ class _ExportedSplit(ABC):
         self.pool = self.attributes.get("pool", "{split}_{hop}".format(**self.attributes))
         self.index, self.scene = self.kind.of_images("image_index"), self.kind.of_images("scene")
         self.cells = CELLS if self.kind is NONCE else {}
-        self.question = "real_question" if self.kind is NONCE else "question"
         self._images: dict[int, Sequence[int]] = {}
         self._support: dict[int, Sequence[int]] = {}
 
@@ -161,7 +160,7 @@ class _ExportedSplit(ABC):
                 width = columns["image_idxs"].row[0] or 0
                 indices = [[*of_row, *[ABSENT] * (width - len(of_row))] for of_row in sets]
             made = {
-                **numbering.texts(cells[self.question], where),
+                **numbering.texts(real_questions(cells) if self.cells else cells["question"], where),
                 **(numbering.programs(cells["program"], where) if self.has_programs else {}),
                 "answers": numbering.answers(cells["answer"], where),
             }
