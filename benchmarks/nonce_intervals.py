@@ -6,12 +6,13 @@ bootstraps. docs/nonce.md has the numbers.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.dataset.question_kinds import Numbers
 from clevrhope.metrics.measures import NONCE
 from clevrhope.metrics.nonce import paired_flags
 from clevrhope.metrics.shares import score_flags
@@ -40,7 +41,7 @@ class Simulation(NamedTuple):
 
     needs: npt.NDArray[np.float32]
     chances: npt.NDArray[np.float64]
-    groups: npt.NDArray[np.int64]
+    groups: Numbers
 
     def replies(self, rng: np.random.Generator) -> Bools:
         """(2, N) whether the model is right, if other images are misperceived and other answers guessed."""
@@ -77,7 +78,7 @@ def half_widths(n: int, n_draws: int, *, seed: int) -> Iterator[tuple[str, float
     redrawn = [np.subtract(*made.replies(rng).astype(int)).mean() for _ in range(n_draws)]
     yield "redrawn replies", 196 * float(np.std(redrawn))
 
-    def drawn(size: int) -> npt.NDArray[np.int64]:
+    def drawn(size: int) -> Numbers:
         """(size,) how often each of so many is drawn."""
         return np.bincount(rng.integers(size, size=size), minlength=size)
 
@@ -89,7 +90,7 @@ def half_widths(n: int, n_draws: int, *, seed: int) -> Iterator[tuple[str, float
     yield "bootstrap over groups and images", 196 * float(spread)
 
 
-def gap_and_half_width(unseen: Bools, seen: Bools, groups: Any, n_draws: int) -> tuple[float, float]:
+def gap_and_half_width(unseen: Bools, seen: Bools, groups: Numbers, n_draws: int) -> tuple[float, float]:
     """Half the bootstrap interval of the gap of (1, N) replies, and its half-width by formula, in points."""
     measures = {name: NONCE[name] for name in ("gap", "half_width")}
     flags = paired_flags(np.ones_like(unseen), unseen, seen, groups)

@@ -130,7 +130,7 @@ class QuestionTable:
     @property
     def entry(self) -> dict[str, Any]:
         """What a manifest says of a split that has these questions."""
-        entry = {"pool": self.pool, "questions": len(self), "images": len(self.scenes)}
+        entry: dict[str, Any] = {"pool": self.pool, "questions": len(self), "images": len(self.scenes)}
         if self.kind is NONCE:
             forms = Counter(self.forms[number] for number in self.question_families.tolist())
             entry |= {"types": self.types, "forms": forms}

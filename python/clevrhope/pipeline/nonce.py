@@ -345,8 +345,9 @@ def write_nonce(made: NonceEngine, layout: Layout, manifest: Manifest) -> Manife
     entries = {}
     for split in NONCE_SPLITS:
         table, path = made.table(split), layout.questions_h5(NONE, split)
-        names = {"hop": table.hop, "split": split, "pool": table.pool}
-        with QuestionWriter(path, **names, attributes=table.attributes) as writer:
+        with QuestionWriter(
+            path, hop=table.hop, split=split, pool=table.pool, attributes=table.attributes
+        ) as writer:
             writer.append(table.arrays())
         files[layout.relative(path)] = record(path)
         entries[NONE, split] = table.entry

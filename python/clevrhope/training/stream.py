@@ -144,7 +144,8 @@ def stream(
     rendered = {**source.binding(engine), "rendering": rendering_as_json(rendering)}
     kept = PixelCache(Path(cache), rendered) if cache is not None and images else None
     rows, binding = source.make(engine, limit)
-    windows, support = Windows(source, rendering, kept), None
+    windows = Windows(source, rendering, kept)
+    support: Windows | None = None
     if rows.kind is NONCE and images:
         pool, used = rows.support_pool, np.setdiff1d(rows.support_idxs, [ABSENT]).astype(np.int32)
         of_support = None if cache is None else PixelCache(Path(cache), {**rendered, "pool": pool})
