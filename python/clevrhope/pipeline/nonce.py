@@ -25,16 +25,9 @@ from clevrhope.pipeline.nonce_wording import GRIDS, Wording, filled_rows
 from clevrhope.runtime.atomic import record
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.nonce.draws import Draws
-from clevrhope.splits.nonce.episodes import (
-    COMPLEX,
-    FORMS,
-    OF_LAYOUT,
-    EpisodeStream,
-    Group,
-    Objects,
-    support_width,
-)
+from clevrhope.splits.nonce.episodes import COMPLEX, FORMS, OF_LAYOUT, EpisodeStream, Group, Objects
 from clevrhope.splits.nonce.kinds import NONCE_SPLITS, OBJECTS, SCENES, STATEMENT_WIDTH, TOLD, plural
+from clevrhope.splits.nonce.supports import support_width
 from clevrhope.splits.nonce.words import nonce_words
 
 PLACES = 12
@@ -306,7 +299,7 @@ class NonceEngine:
         }
         mine = [made[each.group.name] for each in self.episodes]
         supports = [self._supports[each.group.name][condition] for each in self.episodes]
-        n_support = support_width(self.stream.forms, told=self.stream.told)
+        n_support = support_width((form.n_b for form in self.stream.forms), told=self.stream.told)
         columns: dict[str, Any] = {
             "questions": filled_rows([each.question for each in mine], self.engine.templates.question_width),
             "question_lengths": [len(each.question) for each in mine],

@@ -10,8 +10,9 @@ from clevrhope.dataset.nonce_text import in_real_words
 from clevrhope.dataset.question_kinds import ABSENT
 from clevrhope.runtime.reading import reading
 from clevrhope.sources.source import Columns, Numbering
-from clevrhope.splits.nonce.episodes import COMPLEX, FORMS, support_width
+from clevrhope.splits.nonce.episodes import COMPLEX, FORMS
 from clevrhope.splits.nonce.kinds import STATEMENT_WIDTH, TOLD
+from clevrhope.splits.nonce.supports import support_width
 
 CELLS: Mapping[str, str] = {
     **dict.fromkeys(("form", "grid", "real_question"), "string"),
@@ -23,26 +24,21 @@ CELLS: Mapping[str, str] = {
 _FILTER = re.compile(r"filter_(\w+)\[(\w+)\]")
 
 
-def real_questions(cells: Mapping[str, Sequence[str]]) -> list[str]:
-    """The questions as vocabularies spell them: only those of templates begin with a capital letter."""
-    pairs = zip(cells["real_question"], cells["form"], strict=True)
-    return [text if form.startswith(COMPLEX) else text.lower() for text, form in pairs]
-
-
 def episode_columns(
     cells: Mapping[str, Sequence[Any]],
     attributes: Mapping[str, Any],
     numbering: Numbering,
     where: Callable[[int], str],
 ) -> Columns:
-    """The columns of consecutive episodes that their export says in words.
+    """The columns of consecutive episodes that their export says in words, but for programs and answers.
 
-    `cells` are those of `CELLS` and of the programs, and `attributes` those of the exported question file.
+    `cells` has those of `CELLS` and programs, and `attributes` are those of the exported question file.
 
     Raises:
         DatasetError: a cell does not fit the others, or the attributes; `where` names the place of its row.
     """
-    n, width = len(cells["form"]), support_width(FORMS, told=attributes["types"] == TOLD)
+    n, told = len(cells["form"]), attributes["types"] == TOLD
+    width = support_width((form.n_b for form in FORMS), told=told)
     columns: dict[str, Any] = {
         "question_families": np.zeros(n, np.int32),
         "grids": np.zeros(n, np.int8),
@@ -55,9 +51,14 @@ def episode_columns(
         with reading(where(row), "an episode whose words, form, grid and program fit each other"):
             of_row = {name: values[row] for name, values in cells.items()}
             for name, values in _of_episode(of_row, attributes, numbering):
-                place = tuple(slice(size) for size in np.shape(values))
-                columns[name][(row, *place)] = values
-    return columns
+                shape, most = np.shape(values), columns[name].shape[1:]
+                if any(size > room for size, room in zip(shape, most, strict=True)):
+                    raise ValueError(f"{name} of shape {shape}, where {most} is the most")
+                columns[name][(row, *map(slice, shape))] = values
+    questions = zip(cells["real_question"], cells["form"], strict=True)
+    # Only questions of templates begin with a capital letter.
+    spelled = [text if form.startswith(COMPLEX) else text.lower() for text, form in questions]
+    return {**numbering.texts(spelled, where), **columns}
 
 
 def _of_episode(

@@ -27,7 +27,7 @@ from clevrhope.errors import listed as listing
 from clevrhope.runtime.forms import ANY, INDEX, NAME, SHA256, TEXT, Fields, ListOf, MapOf, check_form, one_of
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import reading
-from clevrhope.sources.episodes import CELLS, episode_columns, real_questions
+from clevrhope.sources.episodes import CELLS, episode_columns
 from clevrhope.sources.parquet_files import Order, ParquetFiles, check_parts, order_of
 from clevrhope.sources.source import (
     SCENE,
@@ -159,20 +159,18 @@ class _ExportedSplit(ABC):
             if of_sets:
                 width = columns["image_idxs"].row[0] or 0
                 indices = [[*of_row, *[ABSENT] * (width - len(of_row))] for of_row in sets]
-            made = {
-                **numbering.texts(real_questions(cells) if self.cells else cells["question"], where),
-                **(numbering.programs(cells["program"], where) if self.has_programs else {}),
-                "answers": numbering.answers(cells["answer"], where),
-            }
-            if self.cells:
-                of_episodes = {name: cells[name] for name in ("program", *self.cells)}
-                made |= episode_columns(of_episodes, self.attributes, numbering, where)
+            if not self.cells:
+                made = numbering.texts(cells["question"], where)
+            else:
+                made = episode_columns(cells, self.attributes, numbering, where)
                 shown = cells["support_indices"]
                 row_of = np.repeat(np.arange(len(shown)), [*map(len, shown)]).tolist()
                 image_numbers([*chain(*shown)], where, row_of)
                 for of_row, of_images in zip(shown, places, strict=True):
                     for k, index in enumerate(of_row if of_images else ()):
                         self._support.setdefault(index, [*of_images[0], k])
+            made |= numbering.programs(cells["program"], where) if self.has_programs else {}
+            made["answers"] = numbering.answers(cells["answer"], where)
             numbers = {column: cells[name] for column, name in exported.items() if name in cells}
             for column, values in {"image_idxs": indices, **numbers}.items():
                 what = f"{exported.get(column, self.index)}, {columns[column].holds}"

@@ -82,11 +82,6 @@ FORMS: tuple[Form, ...] = (
 """The forms of questions, in the order in which groups take turns."""
 
 
-def support_width(forms: Sequence[Form], *, told: bool) -> int:
-    """The number of slots of the longest support of these forms."""
-    return max(len(support_slots(form.n_b, told=told)) for form in forms)
-
-
 @dataclass(frozen=True)
 class Group:
     """Episodes that share everything but the scene and the answer.
