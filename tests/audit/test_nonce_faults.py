@@ -170,13 +170,12 @@ def rows_missing(data: Spoilt) -> None:
 def always_the_same_first(data: Spoilt) -> None:
     """Supports in which the value asked about of A always comes first among swapped objects."""
     unseen, seen = (rows_of(data, name, "support_idxs") for name in (UNSEEN, SEEN))
-    pairs = rows_of(data, UNSEEN, "pairs")
-    firsts = np.cumsum([0, 2, 8, 2])  # the number of each type's first value
+    with h5py.File(data.path(UNSEEN)) as file:
+        asked = [data.word(file.attrs["value_names"][a]) for a, _ in file["pairs"][:]]
 
     def change(arrays: Arrays) -> None:
         for row, (one, other) in enumerate(zip(unseen, seen, strict=True)):
-            values = np.transpose(np.unravel_index(np.maximum(one, 0) % 96, (2, 8, 2, 3))) + firsts
-            is_first = (one != other) & (values == pairs[row, 0]).any(axis=1)
+            is_first = (one != other) & (arrays["statements"][row] == asked[row]).any(axis=1)
             order = np.argsort(~is_first, kind="stable")
             for name in ("support_idxs", "statements"):
                 arrays[name][row] = arrays[name][row][order]

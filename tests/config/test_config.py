@@ -10,6 +10,7 @@ from clevrhope.config.sources import resolve_config
 from clevrhope.errors import ConfigError
 from clevrhope.images.renderers import rendering_as_json
 from clevrhope.images.settings import BlenderSettings, NativeSettings
+from clevrhope.runtime.assets import blender_assets
 from wording import check_refused
 
 
@@ -41,6 +42,18 @@ def test_paths_in_a_file_are_meant_from_where_it_lies(tmp_path: Path) -> None:
     config = resolve_config(file=toml(tmp_path, 'templates = "questions"\nproperties = "p.json"\n'))
     assert config.templates == tmp_path / "questions"
     assert config.properties == tmp_path / "p.json"
+
+
+def test_a_world_of_the_package_has_a_name_in_a_file_as_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = toml(tmp_path, 'properties = "unnamed"\n')
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "unnamed").touch()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert resolve_config(file=file).properties == blender_assets() / "worlds" / "unnamed.json"
+    (tmp_path / "unnamed").touch()
+    assert resolve_config(file=file).properties == tmp_path / "unnamed"
 
 
 @pytest.mark.parametrize(

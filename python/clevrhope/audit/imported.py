@@ -47,8 +47,8 @@ CHECKS: Mapping[str, str] = {
     "objects an image": NO_SCENES,
     "order of objects": NO_SCENES,
     "CLEVR's images": "published scenes do not say which images are CLEVR's",
-    "suites and sets": "pairs of suites and questions about sets of images are not checked in published "
-    "files; audit the folder that clevrhope build wrote",
+    "suites and sets": "pairs of suites, questions about sets of images and episodes are not checked in "
+    "published files; audit the folder that clevrhope build wrote",
 }
 """Check -> why it was not done, if there was nothing that it could check."""
 
@@ -85,7 +85,8 @@ def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Repor
         DatasetError: a file is missing or broken.
     """
     layout, manifest = folder.layout, folder.manifest
-    results = new_results([*CHECKS] if manifest.suites or manifest.covr else [*CHECKS][:-1])
+    has_others = manifest.suites or manifest.covr or manifest.nonce
+    results = new_results([*CHECKS] if has_others else [*CHECKS][:-1])
     splits = []
     for hop, names in manifest.splits.items():
         for name in names:
@@ -112,7 +113,8 @@ def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Repor
             result.skip(why_not[name])
         result.finish()
     notes = tuple((manifest.source or {})["notes"])
-    return Report(folder.title, tuple(manifest.splits), tuple(results.values()), notes)
+    lines = tuple(result for name, result in results.items() if splits or name == [*CHECKS][-1])
+    return Report(folder.title, tuple(manifest.splits), lines, notes)
 
 
 def _read(split: _Split, vocab: Vocab, pools: Pools, results: Results, *, in_chains: bool) -> None:

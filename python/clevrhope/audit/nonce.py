@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,33 +10,22 @@ import numpy.typing as npt
 
 from clevrhope._core import TextReader
 from clevrhope.audit.checks.questions import misread
-from clevrhope.audit.folder import AuditFolder, SplitFile
+from clevrhope.audit.conditions import Condition, Scene, Value
+from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Found, Results
 from clevrhope.dataset.native_reader import text_reader
 from clevrhope.dataset.question_kinds import NONCE
-from clevrhope.dataset.split_files import SplitArrays, Vocab, read_vocab
-from clevrhope.errors import DatasetError
+from clevrhope.dataset.split_files import read_vocab
 from clevrhope.runtime.forms import INDEX, NUMBER, TEXT, Fields, Form, ListOf
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.nonce.kinds import NONCE_SPLITS, TOLD
-
-Scene = Mapping[str, Any]
-Value = tuple[str, str]
-"""Attribute type and value."""
 
 PREFIX = "nonce words: "
 RULES = ("answers", "support", "held out", "words", "scenes", "balance")
 
 SAME = (
-    "questions",
-    "programs",
-    "answers",
-    "image_idxs",
-    "question_families",
-    "words",
-    "pairs",
-    "grids",
-    "partners",
+    *("questions", "programs", "answers", "image_idxs", "question_families"),
+    *("words", "pairs", "grids", "partners"),
 )
 """Columns that are the same in both conditions."""
 
@@ -50,98 +38,8 @@ _FORM: Mapping[str, Form] = {
 }
 """What scenes must have."""
 
-_COMPLEX = "complex"
-"""What a form's name begins with whose questions are those of templates."""
-
 _ORDER = ("size", "color", "material")
 """The order of adjectives."""
-
-
-class Condition:
-    """The file of a condition, with its scenes."""
-
-    def __init__(
-        self, file: SplitFile, arrays: SplitArrays, vocab: Vocab, scenes: Mapping[str, Mapping[int, Scene]]
-    ) -> None:
-        self.file, self.vocab = file.file, vocab
-        wide = ("questions", "programs", "statements", "support_idxs", "words", "pairs")
-        self.columns = {**arrays.columns, **{name: arrays.tokens(name, 0, len(arrays)) for name in wide}}
-        self.attributes, self.n = arrays.attributes, len(arrays)
-        self._scenes = scenes
-        kinds = {value: kind for kind, value in vocab.values()}
-        names = [str(name) for name in self.attributes["value_names"]]
-        self.values: list[Value] = [(kinds.get(name, ""), name) for name in names]
-        pairs = self.columns["pairs"]
-        if pairs.min() < 0 or pairs.max() >= len(names):
-            raise DatasetError(f"{file.h5}: pairs holds numbers of no value; expected 0 to {len(names) - 1}")
-
-    def scene(self, row: int) -> Scene:
-        """The query scene of a row."""
-        return self._of("pool", int(self.columns["image_idxs"][row]))
-
-    def support(self, row: int) -> list[Scene]:
-        """The scenes of a row's support."""
-        return [
-            self._of("support_pool", index)
-            for index in self.columns["support_idxs"][row].tolist()
-            if index >= 0
-        ]
-
-    def _of(self, pool: str, index: int) -> Scene:
-        name = str(self.attributes[pool])
-        if index not in self._scenes[name]:
-            raise DatasetError(f"scenes/{name}: it has no scene {index}, which {self.file} names")
-        return self._scenes[name][index]
-
-    def named(self, row: int) -> dict[Value, str]:
-        """The nonce word of each value that has one."""
-        words = self.columns["words"][row].tolist()
-        return {
-            value: self.vocab.text([word]) for value, word in zip(self.values, words, strict=True) if word
-        }
-
-    def pair(self, row: int) -> tuple[Value, Value]:
-        """The values of A and B that are asked about."""
-        a, b = (self.values[number] for number in self.columns["pairs"][row].tolist())
-        return a, b
-
-    @cached_property
-    def functions(self) -> dict[int, str]:
-        """The names of functions by number."""
-        return {number: name for name, number in self.vocab.functions.items()}
-
-    def is_complex(self, row: int) -> bool:
-        """Whether a row's question is a template's."""
-        form = self.attributes["forms"][self.columns["question_families"][row]]
-        return str(form).startswith(_COMPLEX)
-
-    def form_and_grid(self, row: int) -> tuple[str, str]:
-        """The names of a row's form and grid, as the file says."""
-        form, grid = (
-            self.attributes[names][self.columns[column][row]]
-            for names, column in (("forms", "question_families"), ("grid_names", "grids"))
-        )
-        return str(form), str(grid)
-
-    def found_form_and_grid(self, row: int) -> tuple[str, str]:
-        """The same, as a row's program, pair and words have it."""
-        (of_a, _), (of_b, _) = self.pair(row)
-        program = self.program(row)
-        rest = [name for name in program if not name.startswith("filter_")]
-        asks = rest[0].partition("_")[0]
-        is_simple = rest[1:] == (["unique", "scene"] if asks == "query" else ["scene"])
-        if not is_simple or len(program) - len(rest) != 2:
-            asks = _COMPLEX
-        n_b = sum(kind == of_b for kind, _ in self.named(row))
-        return f"{asks}_3x{n_b}", f"{of_a}_{of_b}"
-
-    def program(self, row: int) -> list[str]:
-        """The functions of a program in prefix order."""
-        return [
-            self.functions.get(token, f"[{token}]")
-            for token in self.columns["programs"][row].tolist()
-            if token > 2
-        ]
 
 
 def holds(each: Mapping[str, Any], value: Value) -> bool:
@@ -371,17 +269,8 @@ def of_partner(of: Condition, row: int) -> Iterator[Found]:
         yield row, "its partner has the same answer", of.vocab.answer(of.columns["answers"][row])
     a, b = (kind for kind, _ in of.pair(row))
     scenes = [of.scene(each)["objects"] for each in (row, partner)]
-    rest = [
-        [
-            {
-                kind: each[kind]
-                for kind in ("size", "color", "material", "shape", "rotation")
-                if kind not in (a, b)
-            }
-            for each in scene
-        ]
-        for scene in scenes
-    ]
+    others = [kind for kind in (*_KINDS, "rotation") if kind not in (a, b)]
+    rest = [[[each[kind] for kind in others] for each in scene] for scene in scenes]
     if rest[0] != rest[1]:
         yield row, f"its scene differs from its partner's in more than {a} and {b}: row", partner
     for kind in (a, b):

@@ -18,7 +18,7 @@ from clevrhope.images.renderers import (
 )
 from clevrhope.images.settings import BlenderSettings, Rendering
 from clevrhope.look.changes import read_changes
-from clevrhope.runtime.assets import blender_assets
+from clevrhope.runtime.assets import blender_assets, properties_file
 from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.settings import join_or, naming, read_settings, suggestion
 from clevrhope.runtime.toml import read_toml
@@ -167,6 +167,8 @@ def _with_file(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
     """Applies the file's settings to a configuration; paths in it are relative to the file's folder."""
     config = _without_the_other(config, raw)
     config = read_settings(Config, raw, where=file, start=config, base=file.parent)
+    if "properties" in raw:
+        config = replace(config, properties=properties_file(Path(raw["properties"]), file.parent))
     of_clevr = sorted(_SHARES & raw.keys())
     if of_clevr and "clevr" not in raw:
         raise ConfigError(f"{file}: {of_clevr[0]} is about CLEVR's scenes; give their folder, clevr, too")

@@ -160,9 +160,9 @@ class Manifest:
         """The manifest without the record of a file that is about to be rewritten."""
         return replace(self, files={file: record for file, record in self.files.items() if file != name})
 
-    def all_splits(self) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-        """Each HOP and split with its entry: those of questions about one image, then those about several."""
-        for listed in (self.splits, self.covr):
+    def all_splits(self, *, episodes: bool = False) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+        """Each HOP and split with its entry: of questions about one image, about several, and of episodes."""
+        for listed in (self.splits, self.covr, *((self.nonce,) if episodes else ())):
             for hop, entries in listed.items():
                 for split, entry in entries.items():
                     yield hop, split, entry
@@ -172,14 +172,14 @@ class Manifest:
 
         HOPs are sorted by name and splits as in their tables, so that the order of runs leaves no trace.
         """
-        known = {(hop, split): entry for hop, split, entry in self.all_splits()} | {**entries}
-        listed: dict[str, dict[str, dict[str, Any]]] = {"splits": {}, "covr": {}}
+        known = {(hop, split): entry for hop, split, entry in self.all_splits(episodes=True)} | {**entries}
+        listed: dict[str, dict[str, dict[str, Any]]] = {"splits": {}, "covr": {}, "nonce": {}}
         for kind in KINDS.values():
             for split in kind.splits:
                 for hop in sorted((hop for hop, of in known if of == split), key=name_order):
                     listed[kind.listed].setdefault(hop, {})[split] = dict(known[hop, split])
-        splits, covr = (dict(_in_order(of_hops)) for of_hops in listed.values())
-        return replace(self, splits=splits, covr=covr)
+        splits, covr, nonce = (dict(_in_order(of_hops)) for of_hops in listed.values())
+        return replace(self, splits=splits, covr=covr, nonce=nonce)
 
     def with_pairs(self, hop: str, suite: str, split: str, entry: Mapping[str, Any]) -> "Manifest":
         """The manifest with the entry of a suite on a split added or replaced."""

@@ -142,6 +142,7 @@ class QuestionKind:
         h5: the file of a HOP's split.
         vocab: the vocabulary of its tokens.
         listed: the field of the manifest that lists its splits.
+        worded: the columns that exports say in another way, besides those that every kind has.
     """
 
     name: str
@@ -160,6 +161,7 @@ class QuestionKind:
     h5: Callable[[Layout, str, str], Path] = Layout.questions_h5
     vocab: Callable[[Layout, str], Path] = Layout.vocab_of
     listed: str = "splits"
+    worded: tuple[str, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _kind_named, (self.name,)  # its functions have no names by which pickle could find them
@@ -189,7 +191,7 @@ class QuestionKind:
         return {
             name: plain.get(name, f"{RAW}{name}")
             for name, column in self.columns.items()
-            if name not in _OF_TEXTS and column is not _ORIG_IDXS
+            if name not in (*_OF_TEXTS, *self.worded) and column is not _ORIG_IDXS
         }
 
     def of_images(self, name: str) -> str:
@@ -608,6 +610,7 @@ NONCE = QuestionKind(
     prefix="nonce_",
     splits=NONCE_SPLITS,
     listed="nonce",
+    worded=("question_families", "orig_idxs", "support_idxs", "statements", "words", "pairs", "grids"),
 )
 """Episodes with nonce words in one condition; row k is the same query in the other one.
 
@@ -620,6 +623,7 @@ OF_EPISODES: tuple[Field, ...] = (
     Field("condition", "", "`unseen` or `seen`: whether an image of the support shows what is asked about"),
     Field("group", "", "number of the group, whose rows share support, words and question", "int32"),
     Field("support_images", "", "the images that teach the words, 8-bit RGB", IMAGE, several=True),
+    Field("support_indices", "", "the scenes of these images in their pool", "int32", several=True),
     Field("statements", "", "a true sentence about each of them, in nonce words", several=True),
     Field("real_question", "", "the question in real words, not for a model"),
     Field("real_words", "", "what nonce words mean, such as `zovek: red`; not for a model", several=True),

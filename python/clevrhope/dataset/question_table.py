@@ -1,5 +1,6 @@
 """A table of questions of any kind: read from its HDF5 file when columns are asked for, or made in memory."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
@@ -126,6 +127,15 @@ class QuestionTable:
             return self.questions.shape[1], self.programs.shape[1]
         with self._file.reading() as file:
             return file["questions"].shape[1], file["programs"].shape[1]
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """What a manifest says of a split that has these questions."""
+        entry: dict[str, Any] = {"pool": self.pool, "questions": len(self), "images": len(self.scenes)}
+        if self.kind is NONCE:
+            forms = Counter(self.forms[number] for number in self.question_families.tolist())
+            entry |= {"types": self.types, "forms": forms}
+        return entry
 
     @property
     def scenes(self) -> Ints:

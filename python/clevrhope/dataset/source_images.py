@@ -152,7 +152,7 @@ class SourceImages:
     def _decoded(self, content: bytes, index: int) -> ImageArray:
         """The pixels of an image's file, of which the content is given."""
         path, place = self.record.place(index)
-        where = f"{path}: {'row' if self.record.form == 'parquet' else 'the image at byte'} {place[0]}"
+        where = f"{path}: {'the image at byte' if self.record.form == 'tar' else 'row'} {place[0]}"
         with (
             reading(where, "a whole image", remedy=DAMAGED),
             open_image(BytesIO(content), where, FORMATS) as image,
@@ -178,14 +178,14 @@ class SourceImages:
             file.seek(offset)
             return file.read(size)
 
-    def _of_parquet(self, path: Path, place: Sequence[int]) -> bytes:
-        row, of_set = place  # the place in a list of images, or -1
+    def _of_parquet(self, path: Path, place: Sequence[int], *, several: str = "images") -> bytes:
+        row, of_list = place  # the place in a list of images, which is the column `several`, or -1
         with reading(path, "a Parquet file", remedy=MOVED):
             _, ends = self._table(path)
             group = int(np.searchsorted(ends, row, side="right"))
-            images = self._group(path, group, "image" if of_set < 0 else "images")
+            images = self._group(path, group, "image" if of_list < 0 else several)
             cell = images[row - (int(ends[group - 1]) if group else 0)].as_py()
-            cell = cell if of_set < 0 else cell[of_set]
+            cell = cell if of_list < 0 else cell[of_list]
         content = cell if isinstance(cell, bytes) else (cell or {}).get("bytes")
         if not content:
             raise DatasetError(f"{path}: row {row} has no image")
@@ -216,6 +216,7 @@ READERS: Mapping[str, Callable[[SourceImages, Path, Sequence[int]], ImageArray |
     "features": SourceImages._of_features,
     "tar": SourceImages._of_tar,
     "parquet": SourceImages._of_parquet,
+    "parquet_support": partial(SourceImages._of_parquet, several="support_images"),
 }
 """Form of files -> reads an image of a file at a place: its pixels, or the bytes of an image file."""
 

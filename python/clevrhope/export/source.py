@@ -254,17 +254,19 @@ class SplitSource:
         if self.kind is not NONCE:
             return said
         pool, support = table.support_pool, self.support
+        indices = [index for index in table.support_idxs[k].tolist() if index != ABSENT]
         names, meanings = self.vocab.questions(), zip(table.words[k], table.value_names, strict=True)
         images = [
             {"bytes": support.png(index)(), "path": image_filename(pool, index)}
-            for index in table.support_idxs[k].tolist()
-            if support and index != ABSENT
+            for index in indices
+            if support
         ]
         return {
             **said,
             "condition": nonce_file(self.split),
             "group": self._groups[k],
             "support_images": images,
+            "support_indices": indices,
             "statements": statements_of(table.in_nonce_words(k, table.statements[k]), self.vocab),
             "real_question": Detokenizer(self.vocab).question(question).capitalize(),
             "real_words": [f"{names[word]}: {value}" for word, value in meanings if word],

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import chain, zip_longest
-from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +24,7 @@ from clevrhope.splits.nonce.kinds import (
     OBJECTS,
     TOLD,
     condition_and_control,
+    control_problem,
     control_split,
 )
 
@@ -139,6 +139,8 @@ class Episodes(AnswerKey):
     def check(self, request: Mapping[str, Any], file: Path) -> None:
         """Raises `PredictionsError` if a request does not ask what the folder's episode asks."""
         split, index = request["split"], request["question_index"]
+        if problem := control_problem(split, request.get("control", condition_and_control(split)[1])):
+            raise PredictionsError(f"{file}: {shown(str(request['id']))}: {problem}")
         here: list[str] = []
         if split in self.splits[NONE] and index < len(self.test_set(NONE, split)):
             made = self.question(split, index)
@@ -172,8 +174,8 @@ class Episodes(AnswerKey):
         taken only where the folder has no other of the kind.
         """
         named = {*self.meanings(row).values()}
-        supports = [of.support_idxs[row].tolist() for of in self.conditions.values()]
-        supports = [[image for image in support if image != ABSENT] for support in supports]
+        tables = self.conditions.values()
+        supports = [[image for image in of.support_idxs[row].tolist() if image != ABSENT] for of in tables]
         kinds = [{self.values_of[image] & named for image in support} for support in supports]
         value = self.table.value_names[self.table.pairs[row, number // 2]]
         answer = ("yes", "no")[number % 2]
@@ -193,13 +195,14 @@ class Episodes(AnswerKey):
 
     @cached_property
     def values_of(self) -> Mapping[int, frozenset[str]]:
-        """The support images that the folder has, by index, and the values of their objects."""
-        images = np.unique([table.support_idxs for table in self.conditions.values()])
-        kinds = [*self.attributes.values()]
-        numbers = np.unravel_index(images % prod(map(len, kinds)), [len(values) for values in kinds])
-        rows = zip(images.tolist(), *(each.tolist() for each in numbers), strict=True)
-        return {
-            image: frozenset(of[number] for of, number in zip(kinds, row, strict=True))
-            for image, *row in rows
-            if image != ABSENT
-        }
+        """The support images that the folder has, by index, and the values that statements say of each."""
+        names, values = self._vocab.questions(), {*self.table.value_names}
+        tables = self.conditions.values()
+        pairs = [
+            table.support_idxs[..., np.newaxis].astype(np.int64) * len(names) + table.statements
+            for table in tables
+        ]
+        said: dict[int, set[str]] = {}
+        for image, word in (divmod(each, len(names)) for each in np.unique(pairs).tolist()):
+            said.setdefault(image, set()).update({names[word]} & values)
+        return {image: frozenset(of) for image, of in said.items() if image != ABSENT}

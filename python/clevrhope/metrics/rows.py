@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.errors import PredictionsError
+from clevrhope.splits.nonce.kinds import control_problem
 
 Indices = npt.NDArray[np.int64]
 
 REQUIRED = ("hop", "split", "question_index", "answer")
-OPTIONAL = ("run", "train_size", "suite", "suite_sha256")
+OPTIONAL = ("run", "train_size", "suite", "suite_sha256", "control")
 
 _SIZE = re.compile(r"([0-9]{1,15})(?:\.0+)?(k?)")
 _WHOLE = re.compile(r"\s*([0-9]{1,18})(?:\.0*)?\s*")
@@ -154,13 +155,16 @@ class Rows:
             [self._read(name, value, first) for name, value in zip(names, key, strict=False)]
             for key, (_, first) in self._targets.items()
         ]
+        for (_, split, *_, control), (_, first) in zip(keys, self._targets.values(), strict=True):
+            if problem := "" if control is None else control_problem(split, control):
+                raise PredictionsError(f"{self._place(first)}: {problem}")
         return Block(
             path=self._path,
             word=self._word,
             rows=self._numbers,
-            targets=[Target(*key[:-1]) for key in keys],
+            targets=[Target(*key[: len(Target._fields)]) for key in keys],
             target=np.asarray(self._target, dtype=np.int64),
-            suite_files=[key[-1] for key in keys],
+            suite_files=[key[len(Target._fields)] for key in keys],
             question_index=self._question_indices(),
             answers=[self._read("answer", value, first) for (_, value), (_, first) in self._answers.items()],
             answer=np.asarray(self._answer, dtype=np.int64),
@@ -180,9 +184,11 @@ class Rows:
         convert, expected = _COLUMNS[name]
         converted = convert(value)
         if converted is None:
-            place = f"{self._path}{self._word}{self._numbers[k]}"
-            raise PredictionsError(f'{place}: "{name}" is {shortened(value)}{expected}')
+            raise PredictionsError(f'{self._place(k)}: "{name}" is {shortened(value)}{expected}')
         return converted
+
+    def _place(self, k: int) -> str:
+        return f"{self._path}{self._word}{self._numbers[k]}"
 
 
 def _is_whole(value: Any) -> bool:
@@ -226,6 +232,7 @@ _COLUMNS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "hop": (_name, ", not a name"),
     "split": (_name, ", not a name"),
     "suite": (_name, ", not a name"),
+    "control": (_name, ", not a name"),
     "run": (_run, ", neither a name nor a whole number"),
     "train_size": (_train_size, '; expected a number, such as 25000 or "25k"'),
     "suite_sha256": (

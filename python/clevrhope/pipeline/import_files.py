@@ -38,7 +38,7 @@ def vocab_of(layout: Layout, split: SourceSplit) -> Path:
 
 def tables_of(layout: Layout, manifest: Manifest) -> Iterator[QuestionTable]:
     """The questions of all splits, and the pairs of all suites."""
-    for hop, split, _ in manifest.all_splits():
+    for hop, split, _ in manifest.all_splits(episodes=True):
         kind = kind_of(split)
         yield read_table(kind.h5(layout, hop, split), kind)
     for hop, suites in manifest.suites.items():
@@ -63,27 +63,37 @@ def write_split(
                 width = max([least, *(each[name].shape[1] for each in parts)])
                 columns[name] = np.pad(part[name], ((0, 0), (0, width - part[name].shape[1])))
             writer.append(columns)
-    place, images, of_suite = layout.image_record(split.pool), split.images(), parse_suite_pool(split.pool)
+    images = split.images()
+    manifest = _with_images(layout, manifest, split, split.pool, images)
+    if (support := split.support()) is not None:
+        manifest = _with_images(layout, manifest, split, str(split.attributes["support_pool"]), support)
+    manifest = manifest.with_files({layout.relative(path): record(path)})
+    digest = digest_of(parts, numbering)
+    if split.suite:
+        originals = split.attributes.get("n_originals", 0)
+        n_pairs = sum(len(part["answers"]) for part in parts) // 2
+        pairs = {"pairs": n_pairs, "originals": originals, "sha256": split.sha256}
+        pairs |= {"images": len(images.indices)} if images and parse_suite_pool(split.pool) else {}
+        return manifest.with_pairs(split.hop, split.suite, split.split, pairs), digest
+    entry = read_table(path, split.kind).entry
+    return manifest.with_splits({(split.hop, split.split): entry}), digest
+
+
+def _with_images(
+    layout: Layout, manifest: Manifest, split: SourceSplit, pool: str, images: ImageRecord | None
+) -> Manifest:
+    """Writes the record of a pool's images in a split's files; returns the manifest that lists it."""
+    place = layout.image_record(pool)
     if images is not None:
         if layout.relative(place) in manifest.files and place.is_file():
             images = images.joined(ImageRecord.read(place))
         images.write(place)
         manifest = manifest.with_files({layout.relative(place): record(place)})
-    n_images = len(images.indices) if images else 0
-    if (images is not None or split.unit) and of_suite is None:
-        unit = {"unit": split.unit} if split.unit else {}
-        pool: dict[str, Any] = {"images": n_images, "files": [], **unit}
-        manifest = replace(manifest, pools={**manifest.pools, split.pool: pool})
-    manifest = manifest.with_files({layout.relative(path): record(path)})
-    digest, n_questions = digest_of(parts, numbering), sum(len(part["answers"]) for part in parts)
-    if split.suite:
-        originals = split.attributes.get("n_originals", 0)
-        pairs = {"pairs": n_questions // 2, "originals": originals, "sha256": split.sha256}
-        pairs |= {"images": n_images} if images and of_suite else {}
-        return manifest.with_pairs(split.hop, split.suite, split.split, pairs), digest
-    n_shown = len(read_table(path, split.kind).scenes)
-    entry = {"pool": split.pool, "questions": n_questions, "images": n_shown}
-    return manifest.with_splits({(split.hop, split.split): entry}), digest
+    if (images is None and not split.unit) or parse_suite_pool(pool):
+        return manifest
+    entry: dict[str, Any] = {"images": len(images.indices) if images else 0, "files": []}
+    entry |= {"unit": split.unit} if split.unit else {}
+    return replace(manifest, pools={**manifest.pools, pool: entry})
 
 
 def digest_of(parts: Iterable[Columns], numbering: Numbering) -> str:

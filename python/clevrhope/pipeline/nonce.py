@@ -1,32 +1,33 @@
 """Episodes with nonce words in a folder: their scenes, and a file of questions for each condition."""
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from clevrhope._core import SceneBatch, World, edit_scenes, sample_scenes
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.question_kinds import NONCE
+from clevrhope.dataset.question_kinds import ABSENT, NONCE
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints, QuestionWriter
 from clevrhope.dataset.vocab import Vocab, extended_vocab, write_vocab
-from clevrhope.errors import ConfigError, SceneError, TemplateError, with_article
+from clevrhope.errors import ConfigError, SceneError, TemplateError
 from clevrhope.pipeline.engine import Engine, open_world
 from clevrhope.pipeline.nonce_questions import Complex, ComplexQuestions
+from clevrhope.pipeline.nonce_wording import GRIDS, Wording, filled_rows
 from clevrhope.runtime.atomic import record
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.nonce.draws import Draws
-from clevrhope.splits.nonce.episodes import COMPLEX, FORMS, N_A, OF_LAYOUT, EpisodeStream, Group, Objects
-from clevrhope.splits.nonce.kinds import NONCE_SPLITS, OBJECTS, SCENES, TOLD, plural
-from clevrhope.splits.nonce.supports import support_slots
+from clevrhope.splits.nonce.episodes import COMPLEX, FORMS, OF_LAYOUT, EpisodeStream, Group, Objects
+from clevrhope.splits.nonce.kinds import NONCE_SPLITS, OBJECTS, SCENES, STATEMENT_WIDTH, TOLD, plural
+from clevrhope.splits.nonce.supports import support_width
 from clevrhope.splits.nonce.words import nonce_words
 
 PLACES = 12
@@ -37,9 +38,6 @@ MOST_LAYOUTS = 40
 
 MOST_EPISODES = 100_000
 """The most episodes of a folder."""
-
-STATEMENT_WIDTH = 8
-"""Tokens of the longest statement: <START> this is a large red thing <END>."""
 
 _SCENES_A_BATCH = 500
 
@@ -76,7 +74,8 @@ class NonceEngine:
         Raises:
             SplitError: the world's values allow no episodes, or a constraint cannot be met.
         """
-        self._engine, self.types = engine, types
+        self.engine, self.types = engine, types
+        """What makes the other scenes and questions of the folder, and the types of words."""
         forms, missing = FORMS, []
         try:
             self._questions = ComplexQuestions(engine, self.vocab.questions())
@@ -86,23 +85,21 @@ class NonceEngine:
         attributes = engine.world.attribute_types
         self.stream = EpisodeStream(attributes, seed=engine.seed, told=types == TOLD, forms=forms)
         self.stream.missing += missing
-        self._values = [value for _, values in self.stream.types for value in values]
         self._radix = [len(values) for _, values in self.stream.types]
-        self._first = np.cumsum([0, *self._radix])
         self.episodes = self.stream.episodes(0, n)
 
     @property
     def world(self) -> World:
         """The world of the scenes."""
-        return self._engine.world
+        return self.engine.world
 
     @cached_property
     def vocab(self) -> Vocab:
         """The dataset's vocabulary, followed by words of values, of sentences, and nonce words."""
-        values = [value for _, values in self._engine.world.attribute_types for value in values]
+        values = [value for _, values in self.engine.world.attribute_types for value in values]
         words = [*_WORDS.split(), *values, *(f"{value}s" for value in values)]
         words += [form for word in nonce_words() for form in (word, plural(word))]
-        return extended_vocab(self._engine.encoder.vocab, words=words)
+        return extended_vocab(self.engine.encoder.vocab, words=words)
 
     @cached_property
     def used(self) -> Used:
@@ -115,11 +112,6 @@ class NonceEngine:
             },
             (NONE, OBJECTS): (OBJECTS, supports.astype(np.int32)),
         }
-
-    @property
-    def _n_support(self) -> int:
-        """The number of slots of the longest support, however many episodes there are."""
-        return max(len(support_slots(form.n_b, told=self.stream.told)) for form in self.stream.forms)
 
     @cached_property
     def _groups(self) -> list[Group]:
@@ -138,20 +130,30 @@ class NonceEngine:
 
     @cached_property
     def _supports(self) -> dict[str, Ints]:
-        """Of each group, (2, K) the scene of each slot in either condition: a place, and a combination."""
+        """Of each group, (2, K) the scene of each slot in either condition."""
         return {each.name: self._support_idxs(each) for each in self._groups}
 
+    @cached_property
+    def _object_numbers(self) -> Ints:
+        """The number of the scene of each place and combination, in drawn order.
+
+        Names of images have these numbers, and models may be shown the names.
+        """
+        n = PLACES * prod(self._radix)
+        return Draws(self.engine.seed, "nonce objects", 0).order(n).astype(np.int32)
+
     def _support_idxs(self, group: Group) -> Ints:
-        draws = Draws(self._engine.seed, f"nonce places {group.form.name}", group.number)
+        draws = Draws(self.engine.seed, f"nonce places {group.form.name}", group.number)
         places = draws.sample(range(PLACES), len(group.slots))
         combinations = np.ravel_multi_index(
             tuple(np.moveaxis(group.support, -1, 0).astype(np.int64)), self._radix
         )
-        indices: Ints = (np.asarray(places) * prod(self._radix) + combinations).astype(np.int32)
+        indices: Ints = self._object_numbers[np.asarray(places) * prod(self._radix) + combinations]
         return indices
 
     def _objects(self, indices: Sequence[int]) -> list[bytes]:
-        place_of = [divmod(index, prod(self._radix)) for index in indices]
+        of_number = np.argsort(self._object_numbers)[[*indices]].tolist()
+        place_of = [divmod(number, prod(self._radix)) for number in of_number]
         places = sorted({place for place, _ in place_of})
         layouts = dict(zip(places, self._layouts(OBJECTS, 1, places), strict=True))
         values = [np.asarray([np.unravel_index(number, self._radix)]) for _, number in place_of]
@@ -236,13 +238,13 @@ class NonceEngine:
     def _layouts(self, pool: str, n_objects: int, numbers: Sequence[int]) -> list[dict[str, Any]]:
         """Sampled scenes of so many objects, whose values will be replaced."""
         indices = np.asarray(numbers, dtype=np.uint64)
-        scenes = sample_scenes(self._world(n_objects), seed=self._engine.seed, pool=pool, indices=indices)
+        scenes = sample_scenes(self._world(n_objects), seed=self.engine.seed, pool=pool, indices=indices)
         return [json.loads(row) for row in scenes.json_rows()]
 
     def _world(self, n_objects: int) -> World:
         if n_objects not in self._worlds:
             limits = {"min_objects": n_objects, "max_objects": n_objects}
-            config = self._engine.config
+            config = self.engine.config
             self._worlds[n_objects] = open_world(replace(config, world={**config.world, **limits}))
         return self._worlds[n_objects]
 
@@ -268,7 +270,7 @@ class NonceEngine:
             }
             for layout, objects in zip(layouts, values, strict=True)
         ]
-        world, n = self._engine.world, len(scenes)
+        world, n = self.engine.world, len(scenes)
         batch = SceneBatch.from_json(world.vocabulary, json.dumps({"scenes": scenes}).encode(), file=pool)
         edited, is_made = edit_scenes(
             world,
@@ -291,75 +293,35 @@ class NonceEngine:
         condition = NONCE_SPLITS.index(split)
         answers = self.vocab.answer_token_to_idx
         self._find_questions(self._groups)
-        made = {group.name: self._of_group(group, condition) for group in self._groups}
+        wording = Wording(self.stream.types, self.vocab)
+        made = {
+            group.name: wording.of(group, condition, self._found.get(group.name)) for group in self._groups
+        }
         mine = [made[each.group.name] for each in self.episodes]
-        n_support = self._n_support
+        supports = [self._supports[each.group.name][condition] for each in self.episodes]
+        n_support = support_width((form.n_b for form in self.stream.forms), told=self.stream.told)
         columns: dict[str, Any] = {
-            "questions": _rows([each.question for each in mine], self._engine.templates.question_width),
+            "questions": filled_rows([each.question for each in mine], self.engine.templates.question_width),
             "question_lengths": [len(each.question) for each in mine],
-            "programs": _rows([each.program for each in mine], self._engine.templates.program_width),
+            "programs": filled_rows([each.program for each in mine], self.engine.templates.program_width),
             "program_lengths": [len(each.program) for each in mine],
             "answers": [answers[each.answer] for each in self.episodes],
             "image_idxs": range(len(mine)),
             "question_families": [FORMS.index(each.group.form) for each in self.episodes],
             "orig_idxs": range(len(mine)),
-            "support_idxs": _rows([each.support for each in mine], n_support, filling=-1),
-            "statements": np.stack(
-                [_rows(_filled(each.statements, n_support), STATEMENT_WIDTH) for each in mine]
-            ),
+            "support_idxs": filled_rows(supports, n_support, filling=ABSENT),
+            "statements": [filled_rows(each.statements, STATEMENT_WIDTH, n=n_support) for each in mine],
             "words": [each.words for each in mine],
             "pairs": [each.pair for each in mine],
-            "grids": [GRIDS.index(_grid_name(each.group, self.stream.types)) for each in self.episodes],
+            "grids": [GRIDS.index(wording.grid(each.group)) for each in self.episodes],
             "partners": [self._partner(row) for row in range(len(mine))],
         }
         typed = {
             name: np.asarray(columns[name], dtype=column.dtype) for name, column in NONCE.columns.items()
         }
-        return QuestionTable(NONCE, typed, vocab=self.vocab, hop=NONE, split=split, pool=SCENES)
-
-    def _of_group(self, group: Group, condition: int) -> "_OfGroup":
-        """What the rows of a group share."""
-        numbers = self.vocab.question_token_to_idx
-        words = np.zeros(len(self._values), dtype=np.int32)
-        for (kind, value), word in zip(group.named, group.words, strict=True):
-            words[self._first[kind] + value] = numbers[word]
-        said = [
-            _tokens(
-                numbers, f"this is {with_article(self._phrase([group.named[word] for word in pair]))}".split()
-            )
-            for pair in group.mentions[condition]
-        ]
-        pair = [int(self._first[kind]) + value for kind, value in (group.named[0], group.named[N_A])]
-        support = self._supports[group.name][condition].tolist()
-        if group.form.asks == COMPLEX:
-            question, program = self._found[group.name][2:]
-        else:
-            question, program = self._of_pair(group)
-        return _OfGroup(question, program, said, support, words, pair)
-
-    def _of_pair(self, group: Group) -> tuple[list[int], list[int]]:
-        """The tokens of the question and of the program of a form that asks about the pair alone."""
-        pair = sorted((group.named[0], group.named[N_A]))
-        types, asked = self.stream.types, self.stream.types[group.asked or 0][0]
-        phrase = self._phrase(pair, plural=group.form.asks == "count")
-        question, functions = {
-            "exist": (f"is there {with_article(phrase)}", ["exist"]),
-            "count": (f"how many {phrase} are there", ["count"]),
-            "query": (f"what {asked} is the {phrase}", [f"query_{asked}", "unique"]),
-        }[group.form.asks]
-        functions += [f"filter_{types[kind][0]}[{types[kind][1][value]}]" for kind, value in reversed(pair)]
-        return (
-            _tokens(self.vocab.question_token_to_idx, question.split()),
-            _tokens(self.vocab.program_token_to_idx, [*functions, "scene"]),
-        )
-
-    def _phrase(self, named: Sequence[tuple[int, int]], *, plural: bool = False) -> str:
-        """Values as adjectives in the order of their types, and a noun."""
-        by_type = {
-            self.stream.types[kind][0]: self.stream.types[kind][1][value] for kind, value in sorted(named)
-        }
-        noun = by_type.pop("shape", "thing") + "s" * plural
-        return " ".join([*by_type.values(), noun])
+        attributes: dict[str, Any] = {"hop": NONE, "split": split, "pool": SCENES, "support_pool": OBJECTS}
+        attributes |= {"types": self.types, "forms": [form.name for form in FORMS], "grid_names": GRIDS}
+        return QuestionTable(NONCE, typed, vocab=self.vocab, **attributes, value_names=wording.values)
 
     def _partner(self, row: int) -> int:
         """The next row of a row's group, after the last one the first; -1 if this is the group's only row."""
@@ -369,41 +331,6 @@ class NonceEngine:
         return first + (episode.member + 1) % n if n > 1 else -1
 
 
-class _OfGroup(NamedTuple):
-    """What the rows of a group share in one condition."""
-
-    question: list[int]
-    program: list[int]
-    statements: list[list[int]]
-    support: list[int]
-    words: Ints
-    pair: list[int]
-
-
-GRIDS = tuple(dict.fromkeys("_".join(grid) for form in FORMS for grid in form.grids))
-"""The names of the grids."""
-
-
-def _grid_name(group: Group, types: Sequence[tuple[str, Sequence[str]]]) -> str:
-    return f"{types[group.a][0]}_{types[group.b][0]}"
-
-
-def _tokens(numbers: Mapping[str, int], names: Sequence[str]) -> list[int]:
-    return [numbers[name] for name in ("<START>", *names, "<END>")]
-
-
-def _filled(rows: Sequence[Sequence[int]], n: int) -> list[Sequence[int]]:
-    return [*rows, *([] for _ in range(n - len(rows)))]
-
-
-def _rows(rows: Sequence[Sequence[int]], width: int, *, filling: int = 0) -> Ints:
-    """(N, width) rows filled up."""
-    filled = np.full((len(rows), width), filling, dtype=np.int32)
-    for place, row in enumerate(rows):
-        filled[place, : len(row)] = row
-    return filled
-
-
 def write_nonce(made: NonceEngine, layout: Layout, manifest: Manifest) -> Manifest:
     """Writes the vocabulary and the files of both conditions; returns the manifest that lists them."""
     write_vocab(layout.nonce_vocab, made.vocab)
@@ -411,17 +338,10 @@ def write_nonce(made: NonceEngine, layout: Layout, manifest: Manifest) -> Manife
     entries = {}
     for split in NONCE_SPLITS:
         table, path = made.table(split), layout.questions_h5(NONE, split)
-        attributes = {
-            "support_pool": OBJECTS,
-            "types": made.types,
-            "forms": [form.name for form in FORMS],
-            "grid_names": GRIDS,
-            "value_names": [value for _, values in made.stream.types for value in values],
-        }
-        with QuestionWriter(path, hop=NONE, split=split, pool=SCENES, attributes=attributes) as writer:
+        with QuestionWriter(
+            path, hop=table.hop, split=split, pool=table.pool, attributes=table.attributes
+        ) as writer:
             writer.append(table.arrays())
         files[layout.relative(path)] = record(path)
-        n = len(table)
-        forms = Counter(each.group.form.name for each in made.episodes)
-        entries[split] = {"pool": SCENES, "questions": n, "images": n, "types": made.types, "forms": forms}
-    return replace(manifest.with_files(files), nonce={NONE: entries})
+        entries[NONE, split] = table.entry
+    return manifest.with_files(files).with_splits(entries)

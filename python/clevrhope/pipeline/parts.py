@@ -140,7 +140,8 @@ def build_part(
         raise ConfigError("--shard: needs --seed, the same on all machines")
     if request.nonce:
         raise ConfigError(
-            "--nonce: parts have no episodes with nonce words; give it to the merged folder's build"
+            "--nonce: parts have no episodes, since one machine makes 500 in a minute; give it to the merged "
+            "folder's build"
         )
     with ExitStack() as stack:
         stack.enter_context(locked_layout(request.out))

@@ -24,11 +24,14 @@ from clevrhope.look.definition import read_look
 from clevrhope.pipeline.binding import open_engine
 from clevrhope.pipeline.engine import Engine
 from clevrhope.pipeline.jobs import Job, new_job, wanted_splits
+from clevrhope.pipeline.nonce import MOST_EPISODES, NonceEngine
 from clevrhope.pipeline.questions import questions_of
 from clevrhope.pipeline.request import Limits, Request, second_palette
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import is_covr
+from clevrhope.splits.hops import NONE
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
+from clevrhope.splits.nonce.kinds import SCENES, TOLD, is_nonce
 from clevrhope.version import DATASET_VERSION
 
 
@@ -55,6 +58,10 @@ class SplitSource:
         """The engine that makes the split's questions and the scenes of its pool."""
         return open_engine(self.request, None)[0]
 
+    def scene_engine(self, engine: Engine) -> Engine | NonceEngine:
+        """What makes the scenes, by the engine of `open_engine`."""
+        return engine
+
     def make(self, engine: Engine, limit: int | None) -> tuple[QuestionTable, dict[str, Any]]:
         """Makes the questions, all of them or the first `limit`, with the engine of `open_engine`.
 
@@ -65,6 +72,11 @@ class SplitSource:
             ConfigError: the split has fewer questions than `limit`.
             SplitError: a bounded search found too little; names the predicate that excludes too much.
         """
+        binding = {**self.binding(engine), "templates": engine.templates.fingerprint}
+        binding |= {"hop": self.job.hop.name, "split": self.job.split}
+        return self._table(engine, limit), {**binding, "questions": self.config.changed_settings()}
+
+    def _table(self, engine: Engine, limit: int | None) -> QuestionTable:
         job = replace(self.job, question_json=False)
         if limit is not None and job.kind.unit == "questions":
             job = replace(job, goal=limit)
@@ -80,14 +92,13 @@ class SplitSource:
             raise ConfigError(
                 f"limit is {limit:,}, but {job.split} of {job.hop.name} has {n:,} questions; take fewer"
             )
-        binding = {**self.binding(engine), "templates": engine.templates.fingerprint}
-        binding |= {"hop": job.hop.name, "split": job.split, "questions": self.config.changed_settings()}
-        return _joined(made, limit, vocab, job), binding
+        return _joined(made, limit, vocab, job)
 
     def n_objects(self, engine: Engine, image_idxs: Ints) -> Ints:
         """(N,) number of objects in each of these scenes (N,) of the split's pool, which are made for it."""
         indices, at = np.unique(image_idxs, return_inverse=True)
-        rows = (row for batch in engine.scene_rows(self.job.pool, indices) for row in batch)
+        batches = self.scene_engine(engine).scene_rows(self.job.pool, indices)
+        rows = (row for batch in batches for row in batch)
         counts: Ints = np.array([len(json.loads(row)["objects"]) for row in rows], dtype=np.int32)[at]
         return counts
 
@@ -97,8 +108,27 @@ class SplitSource:
         return {"version": DATASET_VERSION, "world": world, "seed": engine.seed, "pool": self.job.pool}
 
 
-def open_split_source(hop: str, split: str, *, config: Config, seed: int, limits: Limits) -> SplitSource:
-    """A split of a sub-dataset, as `build` would make it.
+@dataclass(frozen=True)
+class EpisodeSource(SplitSource):
+    """As many episodes with nonce words in a condition as the job's goal; each tells the types of words."""
+
+    @property
+    def group(self) -> int:
+        """Images stand alone."""
+        return 1
+
+    def scene_engine(self, engine: Engine) -> NonceEngine:
+        """What makes the scenes of queries and of supports."""
+        return NonceEngine(engine, self.job.goal, TOLD)
+
+    def _table(self, engine: Engine, limit: int | None) -> QuestionTable:
+        return self.scene_engine(engine).table(self.job.split)
+
+
+def open_split_source(
+    hop: str, split: str, *, config: Config, seed: int, limits: Limits, limit: int | None = None
+) -> SplitSource:
+    """A split of a sub-dataset, as `build` would make it, or the first `limit` episodes in a condition.
 
     Raises:
         ClevrhopeError: there is no such pair or split, or a setting is wrong or conflicts with another.
@@ -109,6 +139,12 @@ def open_split_source(hop: str, split: str, *, config: Config, seed: int, limits
         )
     request = Request(out=Path(), hops=(hop,), config=config, seed=seed, limits=limits)
     engine, (found,) = open_engine(request, None)
+    if is_nonce(split):
+        if hop != NONE or limits != Limits():
+            raise ConfigError(f"{split}: episodes are of hop {NONE} alone, without diversity and palettes")
+        if limit is None or limit > MOST_EPISODES:
+            raise ConfigError(f"limit is {limit}; expected 1 to {MOST_EPISODES:,}, the number of episodes")
+        return EpisodeSource(request, Job(found, split, SCENES, limit))
     second = second_palette(limits)
     known = wanted_splits(found, None, second)
     if split not in known:
@@ -144,10 +180,19 @@ class _Window:
 class Windows:
     """The scenes and images of the open windows, each made when it is first needed. Pickles without them."""
 
-    def __init__(self, source: SplitSource, rendering: Rendering, cache: PixelCache | None) -> None:
-        """`cache` keeps the images of whole windows."""
+    def __init__(
+        self,
+        source: SplitSource,
+        rendering: Rendering,
+        cache: PixelCache | None,
+        *,
+        support: tuple[str, Ints] | None = None,
+    ) -> None:
+        """`cache` keeps the images of whole windows; `support`, a pool and scenes, is a window that stays."""
         self._source, self._rendering, self._cache = source, rendering, cache
-        self._engine: Engine | None = None
+        self._pool = source.job.pool if support is None else support[0]
+        self._support = None if support is None else support[1]
+        self._engine: Engine | NonceEngine | None = None
         self._renderer: Renderer | None = None
         self._windows: Sequence[_Window] = ()
 
@@ -162,8 +207,8 @@ class Windows:
         """A scene of an open window, as JSON; the scenes of a window are sampled together."""
         window = self._window(index)
         if not window.rows:
-            self._engine = self._engine or self._source.open_engine()
-            batches = self._engine.scene_rows(self._source.job.pool, window.indices)
+            self._engine = self._engine or self._source.scene_engine(self._source.open_engine())
+            batches = self._engine.scene_rows(self._pool, window.indices)
             rows = (row.decode() for batch in batches for row in batch)
             window.rows = dict(zip(window.indices.tolist(), rows, strict=True))
         return window.rows[index]
@@ -191,6 +236,8 @@ class Windows:
         return np.array(window.pixels[place])
 
     def _window(self, index: int) -> _Window:
+        if self._support is not None and not self._windows:
+            self.open([self._support])
         (window,) = (each for each in self._windows if index in each.indices)
         return window
 

@@ -15,11 +15,11 @@ def blender_assets() -> Path:
     return _folder("blender_assets")
 
 
-def properties_file(path: Path) -> Path:
-    """The path of a properties file; a bare name, such as `unnamed`, can stand for one of the package's."""
+def properties_file(path: Path, base: Path = Path()) -> Path:
+    """The path of a properties file below `base`; a bare name can stand for one of the package's files."""
     own = blender_assets() / "worlds" / f"{path.stem}.json"
     is_own = len(path.parts) == 1 and path.suffix in ("", ".json") and own.is_file()
-    return own if is_own and not path.exists() else path
+    return own if is_own and not (base / path).exists() else base / path
 
 
 def question_templates() -> Path:

@@ -27,6 +27,7 @@ from clevrhope.errors import listed as listing
 from clevrhope.runtime.forms import ANY, INDEX, NAME, SHA256, TEXT, Fields, ListOf, MapOf, check_form, one_of
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import reading
+from clevrhope.sources.episodes import CELLS, episode_columns
 from clevrhope.sources.parquet_files import Order, ParquetFiles, check_parts
 from clevrhope.sources.source import (
     SCENE,
@@ -61,13 +62,14 @@ _SHARD = re.compile(r"([A-Za-z0-9_]+)-\d{6}\.tar")
 def _about_form(kind: QuestionKind) -> Fields:
     """The form of what is said of questions of a kind; names in it become parts of paths."""
     names = dict.fromkeys(("hop", "split", "pool", *kind.names), NAME)
+    lists = dict.fromkeys(kind.lists.keys() - kind.optional.keys(), ListOf(ANY))
     return Fields(
         {
             "dataset": TEXT,
             "kind": one_of(tuple(KINDS)),
             "attributes": MapOf(ListOf(TEXT), keys=NAME),
             "constraints": Fields({"max_objects": INDEX}),
-            "file": Fields(names, {"n_originals": INDEX}),
+            "file": Fields(names | lists, {"n_originals": INDEX}),
             "vocab": VOCAB,
             "widths": ListOf(INDEX, 2),
             "sha256": SHA256,
@@ -98,7 +100,9 @@ class _ExportedSplit(ABC):
         self.has_programs = about.get("programs") != 0
         self.pool = self.attributes.get("pool", "{split}_{hop}".format(**self.attributes))
         self.index, self.scene = self.kind.of_images("image_index"), self.kind.of_images("scene")
+        self.cells = CELLS if self.kind is NONCE else {}
         self._images: dict[int, Sequence[int]] = {}
+        self._support: dict[int, Sequence[int]] = {}
 
     @abstractmethod
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
@@ -128,6 +132,7 @@ class _ExportedSplit(ABC):
             *place,
             self.blocks,
             self.images,
+            support=self.support,
             notes=[PART] * self.is_part,
             unit=about.get("unit", 0),
             kind=self.kind,
@@ -140,7 +145,7 @@ class _ExportedSplit(ABC):
     def blocks(self, numbering: Numbering) -> Iterator[Columns]:
         """The columns of some thousand questions at a time."""
         columns, exported, of_sets = self.kind.columns, self.kind.exported, self.kind.of_sets
-        for cells, places, where in self.rows((*_TEXTS, self.index, *exported.values())):
+        for cells, places, where in self.rows((*_TEXTS, self.index, *exported.values(), *self.cells)):
             for column, name in exported.items():
                 if not columns[column].needed and cells[name][:1] == [None]:
                     del cells[name]
@@ -155,11 +160,18 @@ class _ExportedSplit(ABC):
             if of_sets:
                 width = columns["image_idxs"].row[0] or 0
                 indices = [[*of_row, *[ABSENT] * (width - len(of_row))] for of_row in sets]
-            made = {
-                **numbering.texts(cells["question"], where),
-                **(numbering.programs(cells["program"], where) if self.has_programs else {}),
-                "answers": numbering.answers(cells["answer"], where),
-            }
+            if not self.cells:
+                made = numbering.texts(cells["question"], where)
+            else:
+                made = episode_columns(cells, self.attributes, numbering, where)
+                shown = cells["support_indices"]
+                row_of = np.repeat(np.arange(len(shown)), [*map(len, shown)]).tolist()
+                image_numbers([*chain(*shown)], where, row_of)
+                for of_row, of_images in zip(shown, places, strict=True):
+                    for k, index in enumerate(of_row if of_images else ()):
+                        self._support.setdefault(index, [*of_images[0], k])
+            made |= numbering.programs(cells["program"], where) if self.has_programs else {}
+            made["answers"] = numbering.answers(cells["answer"], where)
             numbers = {column: cells[name] for column, name in exported.items() if name in cells}
             for column, values in {"image_idxs": indices, **numbers}.items():
                 what = f"{exported.get(column, self.index)}, {columns[column].holds}"
@@ -169,10 +181,17 @@ class _ExportedSplit(ABC):
 
     def images(self) -> ImageRecord | None:
         """Where the images are."""
-        if not self._images:
+        return self._record(self.form, self._images)
+
+    def support(self) -> ImageRecord | None:
+        """Where the images of episodes' supports are."""
+        return self._record(f"{self.form}_support", self._support)
+
+    def _record(self, form: str, place_of: Mapping[int, Sequence[int]]) -> ImageRecord | None:
+        if not place_of:
             return None
-        places = places_of([self._images.get(index, ()) for index in range(max(self._images) + 1)])
-        return ImageRecord(self.form, tuple(path.absolute() for path in self.files), places)
+        places = places_of([place_of.get(index, ()) for index in range(max(place_of) + 1)])
+        return ImageRecord(form, tuple(path.absolute() for path in self.files), places)
 
     def scenes(self) -> Iterator[dict[str, Any]]:
         """The scenes of the images, each once."""
@@ -230,6 +249,8 @@ def _found(
 
 # Parquet
 
+_SEVERAL = "list<element: {}>"
+
 
 class _Table(_ExportedSplit):
     """The Parquet files of a split, a row a question."""
@@ -241,14 +262,13 @@ class _Table(_ExportedSplit):
         super().__init__(paths, split, parse_json(raw, paths[0]) if raw else {})
         self.table, self.n_questions = table, len(table)
         self.is_part = len(paths) < int(paths[0].stem.rpartition("-")[2])
-        several = "list<element: {}>"
-        wanted = {"question": "string", "answer": "string", "program": several.format("string")}
-        wanted["question_index"] = "int32"
-        wanted[self.index] = several.format("int32") if self.kind.of_sets else "int32"
+        wanted = {"question": "string", "answer": "string", "program": _SEVERAL.format("string")}
+        wanted |= {"question_index": "int32", **self.cells}
+        wanted[self.index] = _SEVERAL.format("int32") if self.kind.of_sets else "int32"
         for column, name in self.kind.exported.items():
             kind = self.kind.columns[column]
             if kind.needed:
-                wanted[name] = several.format(kind.dtype) if kind.row else kind.dtype
+                wanted[name] = _SEVERAL.format(kind.dtype) if kind.row else kind.dtype
         table.check({name: (kind,) for name, kind in wanted.items()})
 
     @cached_property
@@ -283,8 +303,8 @@ def find_parquet(root: Path, vocabulary: Vocabulary) -> Source | None:
         table = ParquetFiles(paths)
         if not {"question", "question_index"} <= table.types.keys():
             return None  # the official data have other columns
-        if split in NONCE.splits:
-            return None  # texts in nonce words have no tokens, so episodes are read from a build's folder
+        if split in NONCE.splits and METADATA.encode() not in table.metadata:
+            return None  # which names the values that words stand for
         if root.is_dir():
             check_parts(paths)
         return _Table(paths, split, table)

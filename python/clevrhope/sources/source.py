@@ -77,6 +77,12 @@ class Numbering:
         words = {word: number for number, word in enumerate(self.words)}
         return Vocab(words, self._programs, self._answers)
 
+    def rows(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
+        """(n, Q) tokens of texts, where words without a number get the next one, and (n,) their lengths."""
+        (rows, lengths), new = number_texts(texts, self.words)
+        self.words += new
+        return rows, lengths
+
     def texts(self, texts: Sequence[str], where: Callable[[int], str] | None = None) -> Columns:
         """The columns of questions and, by the templates if there are any, of programs and families.
 
@@ -89,8 +95,7 @@ class Numbering:
                     f"{where(k) if where else k}: a text of {len(text):,} characters; a question has at most "
                     f"{MOST_CHARACTERS:,}"
                 )
-        (rows, lengths), new = number_texts(texts, self.words)
-        self.words += new
+        rows, lengths = self.rows(texts)
         families = np.full(len(rows), NO_FAMILY, dtype=np.int32)
         programs = np.tile(np.asarray([START, END], dtype=np.int32), (len(rows), 1))
         n_tokens = np.full(len(rows), 2, dtype=np.int32)
@@ -182,6 +187,7 @@ class SourceSplit:
         file: the file, or the first of several.
         blocks: yields columns of consecutive questions; raises DatasetError for a file that cannot be read.
         images: returns where its images are, after `blocks` was read; None if they are not there.
+        support: likewise for the images of episodes' supports.
         notes: what a reader should know, such as another name or a part that is left out, once `blocks` was
             read.
         features: the file of detector features of its images, by index; None if it is not there.
@@ -200,6 +206,7 @@ class SourceSplit:
     file: Path
     blocks: Callable[[Numbering], Iterator[Columns]] = field(repr=False)
     images: Callable[[], ImageRecord | None] = field(default=lambda: None, repr=False)
+    support: Callable[[], ImageRecord | None] = field(default=lambda: None, repr=False, kw_only=True)
     notes: list[str] = field(default_factory=list)
     unit: int = 0
     features: Path | None = None

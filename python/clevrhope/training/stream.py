@@ -20,6 +20,7 @@ from clevrhope.config.presets import Config
 from clevrhope.config.sources import resolve_config
 from clevrhope.dataset.levels import levels_of, rows_on
 from clevrhope.dataset.loader import Item, Split, Transform
+from clevrhope.dataset.question_kinds import ABSENT, NONCE
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.torch_dataset import restored, torch_class
 from clevrhope.errors import ConfigError, shown
@@ -78,10 +79,12 @@ def stream(
 
     Args:
         hop: such as "rubber_cylinder", "cyan_cylinder-d8", "prelim_cyan", or "none".
-        split: such as "train" or "complex_ood".
+        split: such as "train" or "complex_ood"; or of "none", episodes with nonce words, "nonce_unseen" or
+            "nonce_seen".
         size: (width, height) of an image in pixels.
         seed: the seed of scenes and questions, from 0 to 2**64 - 1, as in `build --seed`.
-        limit: the number of questions, from the first on; None for as many as the paper has.
+        limit: the number of questions, from the first on; None for as many as the paper has, of which
+            there are no episodes.
         renderer: "native", or another that renders in this process.
         quality: one of the renderer's: "draft", "standard" (the default) or "high".
         diversity: number of combinations of the pair's types in training, the pair included.
@@ -132,7 +135,7 @@ def stream(
     )
     try:
         settings = _settings(None if config is None else Path(config), size, renderer, quality)
-        source = open_split_source(hop, split, config=settings, seed=seed, limits=limits)
+        source = open_split_source(hop, split, config=settings, seed=seed, limits=limits, limit=limit)
     except ConfigError as error:  # it may name options of `build`, which are arguments here
         words = re.sub("--([a-z-]+)", lambda option: option[1].replace("-", "_"), str(error))
         raise ConfigError(words) from error
@@ -142,6 +145,11 @@ def stream(
     kept = PixelCache(Path(cache), rendered) if cache is not None and images else None
     rows, binding = source.make(engine, limit)
     windows = Windows(source, rendering, kept)
+    support: Windows | None = None
+    if rows.kind is NONCE and images:
+        pool, used = rows.support_pool, np.setdiff1d(rows.support_idxs, [ABSENT]).astype(np.int32)
+        of_support = None if cache is None else PixelCache(Path(cache), {**rendered, "pool": pool})
+        support = Windows(source, rendering, of_support, support=(pool, used))
     pixels, given = windows if images else None, windows.__getitem__ if scenes else None
     chosen, image_idxs = None, rows.image_idxs
     if levels:
@@ -149,7 +157,7 @@ def stream(
         chosen = rows_on(levels_of(rows, n_objects), levels, f"{rows.hop}/{split}")
         image_idxs = image_idxs[chosen]
         binding["rows"] = chosen
-    items = Split(rows, pixels, text=text, transform=transform, scenes=given, rows=chosen)
+    items = Split(rows, pixels, text=text, transform=transform, scenes=given, rows=chosen, support=support)
     decided = {**binding, **rendered, "n": len(rows), "order": asdict(order)}
     digest = hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest()
     bounds = window_bounds(image_idxs, source.group)

@@ -1,9 +1,10 @@
 """Portable draws: the same numbers on every machine, from a seed, the name of a stream and an index."""
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 T = TypeVar("T")
 
@@ -39,3 +40,7 @@ class Draws:
     def shuffled(self, items: Sequence[T]) -> list[T]:
         """The items in drawn order."""
         return self.sample(items, len(items))
+
+    def order(self, n: int) -> npt.NDArray[np.integer[Any]]:
+        """(n,) the numbers from 0 to below n, in drawn order."""
+        return np.argsort(self._bits.random_raw(n), kind="stable")

@@ -16,6 +16,9 @@ NONCE_CAPTIONS = {
 SCENES, OBJECTS = "nonce_scenes", "nonce_objects"
 """The pool of query scenes, and that of the support's one-object scenes."""
 
+STATEMENT_WIDTH = 8
+"""Tokens of the longest statement: <START> this is a large red thing <END>."""
+
 TEST = "none"
 """In place of a control: the test itself."""
 
@@ -41,6 +44,15 @@ def condition_and_control(split: str) -> tuple[str, str]:
     """The condition and the control of such a split; the inverse of `control_split`."""
     condition = next((name for name in NONCE_SPLITS if split.startswith(name)), split)
     return condition, split.removeprefix(condition).removeprefix("_") or TEST
+
+
+def control_problem(split: str, control: str) -> str:
+    """What is wrong with the control that predictions about a split name; "" for nothing."""
+    condition, of_split = condition_and_control(split)
+    if not is_nonce(condition) or control == of_split:
+        return ""
+    wanted = f'split "{control_split(condition, control)}", or ' if control in CONTROLS else ""
+    return f'control is "{control}", but split is "{split}"; expected {wanted}control "{of_split}"'
 
 
 def nonce_file(split: str) -> str:

@@ -5,7 +5,7 @@ one kind in `seen`. Only swapped slots differ: a_0 b_1 and a_1 b_0 exchange thei
 conditions each word is said equally often, and with equally many different partners.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
@@ -45,6 +45,11 @@ def support_slots(n_b: int, *, told: bool) -> tuple[Slot, ...]:
     if n_b == 2:
         return (*_SWAPPED, *shared) * 2
     return (*_SWAPPED, *shared, *(() if told else (slot for slot in shared if slot.seen != (2, 2))))
+
+
+def support_width(n_b: Iterable[int], *, told: bool) -> int:
+    """The number of slots of the longest support on grids with these numbers of values of B."""
+    return max(len(support_slots(n, told=told)) for n in n_b)
 
 
 @lru_cache(8)
