@@ -148,8 +148,7 @@ def check_parts(paths: Sequence[Path]) -> None:
     missing = next((f"; {number} is missing" for number in range(n) if (number, n) not in parts), "")
     if missing or len(parts) != n:
         wanted = f"files 0 to {n - 1} of {n} of the split, each once" if n > 1 else "one file of the split"
-        there = listed([path.name for path in paths], most=4)
-        raise DatasetError(f"{paths[0].parent}: {there}; expected {wanted}{missing}")
+        raise DatasetError(f"{listed(paths, most=4)}: expected {wanted}{missing}")
 
 
 def _plain(kind: str) -> str:
