@@ -131,6 +131,26 @@ def other_relation(row: Row) -> None:
     left[0] = [] if left[0] else [1]
 
 
+def loose_box(row: Row) -> None:
+    box = row["edit"]["box"]
+    box[0] += -40 if box[0] >= 40 else 20
+
+
+def other_sigma(row: Row) -> None:
+    row["edit"]["sigma_px"] += 1
+
+
+def noise(data: SpoiltVisual) -> None:
+    """A fill whose background is not of one color."""
+
+    def pixels(image: Callable[[str], Any]) -> Any:
+        found = image("fill").copy()
+        found[:4, :4] = 255
+        return found
+
+    data.image("fill", pixels)
+
+
 def other_image(data: SpoiltSuite, arrays: Arrays) -> None:
     """A partner that is asked about the fill in place of the crop."""
     crop = data.test("crop", PAIRS)
@@ -187,12 +207,17 @@ FAULTS: dict[str, Plant] = {
     "other source": in_scene("fill", other_source),
     "other camera": in_scene("removal", other_camera),
     "other relation": in_scene("blur_3", other_relation),
+    "loose box": in_scene("crop", loose_box),
+    "other sigma": in_scene("blur_1", other_sigma),
     "no removal": instead("removal", "copy"),
     "no value changed": instead("edit", "copy"),
     "no blur": instead("blur_1", "copy"),
+    "less blur": instead("blur_3", "blur_1"),
+    "blur for fill": instead("fill", "blur_3"),
     "copy for crop": instead("crop", "copy"),
     "edited copy": instead("copy", "blur_1"),
     "another PNG": instead("fill", "blur_1", png=False),
+    "noise": noise,
     "other image": in_arrays(other_image),
     "other copy": in_arrays(other_copy),
     "same for flip": in_arrays(same_for_flip),

@@ -1,11 +1,14 @@
 """The check of visual pairs: the same question about an image of the split and about the edited one."""
 
 from collections.abc import Iterator, Mapping
-from functools import partial
-from itertools import chain
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from math import ceil
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
+from PIL import Image
 
 from clevrhope.audit.checks.images import LEAST_PX, images_of, without_outlines
 from clevrhope.audit.report import CheckResult, Found, where
@@ -29,13 +32,18 @@ _SAME = ("questions", "programs", "question_families", "question_lengths", "prog
 LEAST_CHANGED = 1.0
 """Least mean difference (of 255) from the source where an image was rendered with another object."""
 
-LEAST_BLUR_PX = 1.0
-"""Blurs of a smaller standard deviation, as of small images, can leave every pixel as it was."""
+MOST_APART = 2.0
+"""Largest difference (of 255) from what is expected: the mean of a crop's pixels, any one of a blur's."""
+
+EVERY = 4
+"""Of a blurred image, one row in so many is compared."""
 
 LEAST_KEPT = 0.995
 """Least share of the foreground's pixels that must equal the source's; at equal sizes, all of them do."""
 
+Flags = npt.NDArray[np.bool_]
 Raster = npt.NDArray[np.uint8]
+Levels = npt.NDArray[np.float32]
 
 
 def check_visual(pairs: SuitePairs, check: CheckResult) -> None:
@@ -122,61 +130,144 @@ def _check_images(pairs: SuitePairs, scenes: Mapping[int, EditedScene], check: C
     for index, image in images_of(folder, pool, scenes, check):
         edited = scenes[index]
         source = sources.pixels(int(edited.edit["source_index"]))
-        if edited.kind == COPY:
-            problems = _copied(image, source)
+        look = Look(edited, image, source, raster(of_sources, edited.source_row))
+        if "objects" in edited.edit and not look.foreground.any():
+            check.fault(file, index, "edit.objects cover no pixel", edited.edit["objects"])
+            continue
+        if edited.kind in RENDERED:
+            problems = look.rendered(raster(pool, edited.row))
+        elif edited.kind in BLURS:
+            problems = look.blurred()
         else:
-            before = raster(of_sources, edited.source_row)
-            after = raster(pool, edited.row) if edited.kind in RENDERED else before
-            problems = chain(
-                _kept(edited, image, source, before), _changed(edited, image, source, before, after)
-            )
+            problems = {COPY: look.copied, "fill": look.filled, "crop": look.cropped}[edited.kind]()
         for problem, value in problems:
             check.fault(file, index, problem, value)
 
 
-def _copied(image: ImageArray, source: ImageArray) -> Faults:
-    """A copy is its source."""
-    n_others = np.count_nonzero((image != source).any(axis=2))
-    if n_others:
-        yield "not the pixels of its source", f"{n_others} pixels differ"
+@dataclass(frozen=True)
+class Look:
+    """An edited image beside its source, of which `raster` has the number of each pixel's object."""
 
+    scene: EditedScene
+    image: ImageArray
+    source: ImageArray
+    raster: Raster
 
-def _kept(edited: EditedScene, image: ImageArray, source: ImageArray, before: Raster) -> Faults:
-    """The foreground can be seen in the source, and a fill or blur keeps it."""
-    if "objects" not in edited.edit:
-        return
-    foreground = np.isin(before, [number + 1 for number in edited.edit["objects"]])
-    if not foreground.any():
-        yield "edit.objects cover no pixel", edited.edit["objects"]
-    elif edited.kind in (*BLURS, "fill"):
-        same = (image == source)[foreground].all(axis=1).mean()
+    @property
+    def foreground(self) -> Flags:
+        """(height, width) the pixels that show the objects that the edit keeps."""
+        return np.isin(self.raster, [number + 1 for number in self.scene.edit["objects"]])
+
+    def rendered(self, after: Raster) -> Faults:
+        """It differs from its source where objects were removed, or where one was changed."""
+        edit = self.scene.edit
+        if self.scene.kind == "edit":
+            changed = int(edit["object"])
+            regions = {changed: (self.raster == changed + 1) | (after == changed + 1)}
+        else:
+            inner = without_outlines(self.raster)
+            regions = {
+                number: (inner == number + 1) & (after == 0)
+                for number in range(len(self.scene.source["objects"]))
+                if number not in edit["objects"]
+            }
+        for number, region in regions.items():
+            if np.count_nonzero(region) >= LEAST_PX:
+                apart = float(np.abs(self.image[region].astype(np.int64) - self.source[region]).mean())
+                if apart < LEAST_CHANGED:
+                    problem = f"it shows its source where object {number} was edited"
+                    yield problem, f"{apart:.1f} of 255 apart"
+
+    def copied(self) -> Faults:
+        """It is its source."""
+        n_others = np.count_nonzero((self.image != self.source).any(axis=2))
+        if n_others:
+            yield "not the pixels of its source", f"{n_others} pixels differ"
+
+    def filled(self) -> Faults:
+        """Its foreground is kept, and all else is of one color."""
+        yield from self._kept()
+        wrong = (self.image[self._nothing_kept()] != self.scene.edit["rgb"]).any(axis=1).sum()
+        if wrong:
+            yield f"its background is not {self.scene.edit['rgb']}", f"{wrong} pixels"
+
+    def blurred(self) -> Faults:
+        """Its foreground is kept, and its background is that of its source under the blur of its test."""
+        yield from self._kept()
+        sigma_px = (1 + BLURS.index(self.scene.kind)) * 3 / 480 * self.image.shape[1]
+        if abs(self.scene.edit["sigma_px"] - sigma_px) > 1e-9:
+            yield "edit.sigma_px is not that of its test", self.scene.edit["sigma_px"]
+        expected = _blurred(self.source, sigma_px)
+        apart = np.abs(self.image[::EVERY] - expected)[self._nothing_kept()[::EVERY]]
+        if (worst := float(apart.max(initial=0))) > MOST_APART:
+            yield f"its background is not blurred by {sigma_px:g} pixels", f"{worst:.0f} of 255 apart"
+
+    def cropped(self) -> Faults:
+        """It shows the part of its source around the foreground, as large as possible, on one color."""
+        left, top, right, bottom = self.scene.edit["box"]
+        height, width = self.image.shape[:2]
+        rows, columns = np.nonzero(self.foreground)
+        margins = [columns.min() - left, right - 1 - columns.max(), rows.min() - top, bottom - 1 - rows.max()]
+        if not all(0 <= margin <= _reach_px(width) + 2 for margin in margins):
+            yield "edit.box is not the tightest one around the foreground", self.scene.edit["box"]
+            return
+        # The largest factor with which both sides fit.
+        if width * (bottom - top) <= height * (right - left):
+            shown_width, shown_height = width, max(1, (bottom - top) * width // (right - left))
+        else:
+            shown_width, shown_height = max(1, (right - left) * height // (bottom - top)), height
+        x, y = (width - shown_width) // 2, (height - shown_height) // 2
+        around = np.ones((height, width), bool)
+        around[y : y + shown_height, x : x + shown_width] = False
+        if (self.image[around] != self.scene.edit["rgb"]).any():
+            yield f"what surrounds the crop is not {self.scene.edit['rgb']}", "other pixels"
+        size, box = (shown_width, shown_height), (left, top, right, bottom)
+        shown = Image.fromarray(self.source).resize(size, Image.Resampling.BICUBIC, box=box)
+        expected = np.asarray(shown, dtype=np.float64)
+        apart = np.abs(self.image[y : y + shown_height, x : x + shown_width] - expected).mean()
+        if apart > MOST_APART:
+            yield "it does not show that part of its source", f"{apart:.0f} of 255 apart"
+
+    def _nothing_kept(self) -> Flags:
+        """The pixels of which an edit keeps nothing: those of other objects, and all beyond the margin."""
+        return _far_from(self.foreground) | ((self.raster > 0) & ~self.foreground)
+
+    def _kept(self) -> Faults:
+        same = (self.image == self.source)[self.foreground].all(axis=1).mean()
         if same < LEAST_KEPT:
             yield "its foreground does not have the pixels of its source", f"{same:.0%} of them"
 
 
-def _changed(
-    edited: EditedScene, image: ImageArray, source: ImageArray, before: Raster, after: Raster
-) -> Faults:
-    """An image differs from its source: where objects were removed, where one was changed, or anywhere."""
-    edit = edited.edit
-    if edited.kind not in RENDERED:
-        is_whole = edit.get("box") == [0, 0, image.shape[1], image.shape[0]]
-        can_be_seen = not is_whole and edit.get("sigma_px", LEAST_BLUR_PX) >= LEAST_BLUR_PX
-        if can_be_seen and np.array_equal(image, source):
-            yield f"it shows its source, not the {edited.kind}", edit["source"]
-        return
-    if edited.kind == "edit":
-        changed = int(edit["object"])
-        regions = {changed: (before == changed + 1) | (after == changed + 1)}
-    else:
-        inner = without_outlines(before)
-        regions = {
-            number: (inner == number + 1) & (after == 0)
-            for number in range(len(edited.source["objects"]))
-            if number not in edit["objects"]
-        }
-    for number, region in regions.items():
-        if np.count_nonzero(region) >= LEAST_PX:
-            apart = float(np.abs(image[region].astype(np.int64) - source[region]).mean())
-            if apart < LEAST_CHANGED:
-                yield f"it shows its source where object {number} was edited", f"{apart:.1f} of 255 apart"
+def _reach_px(width: int) -> int:
+    """How far an edit fades into the background: twice a margin of 1/80 of the width, or of 2 pixels."""
+    return 2 * max(2, round(width / 80))
+
+
+def _far_from(mask: Flags) -> Flags:
+    """The pixels that are not near those of a mask."""
+    reach = _reach_px(mask.shape[1])
+    for axis in (0, 1):
+        padded = np.pad(mask, [(reach * (axis == each),) * 2 for each in (0, 1)])
+        mask = sliding_window_view(padded, 2 * reach + 1, axis=axis).any(axis=-1)
+    return ~mask
+
+
+def _blurred(image: ImageArray, sigma_px: float) -> Levels:
+    """(n, width, 3) some rows of the image under a Gaussian that is cut off at three deviations."""
+    down, across = (_gaussian(n, sigma_px) for n in image.shape[:2])
+    levels: Levels = np.einsum(
+        "yv,vuc,xu->yxc", down[::EVERY], image.astype(np.float32), across, optimize=True
+    )
+    return levels
+
+
+@lru_cache(maxsize=8)
+def _gaussian(n: int, sigma_px: float) -> Levels:
+    """(n, n) the weight of each pixel in each of a blurred line, whose ends are repeated beyond them."""
+    reach = ceil(3 * sigma_px)
+    steps = np.arange(-reach, reach + 1)
+    weights = np.exp(-0.5 * (steps / sigma_px) ** 2)
+    found = np.zeros((n, n), np.float32)
+    for step, weight in zip(steps, weights / weights.sum(), strict=True):
+        found[np.arange(n), np.clip(np.arange(n) + step, 0, n - 1)] += weight
+    return found
