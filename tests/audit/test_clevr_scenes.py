@@ -149,6 +149,27 @@ def test_a_scene_of_clevrs_form_is_found_in_a_dataset_of_our_own(clean: Path, tm
     assert fault.problem.startswith("neither sampled")
 
 
+@pytest.fixture(scope="module")
+def half(clevr: MadeClevr, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A larger train set, without images, of whose scenes half are CLEVR's until they run out."""
+    out = tmp_path_factory.mktemp("published") / "half"
+    config = PRESETS["demo"]
+    config = replace(config, sizes=replace(config.sizes, train=900), clevr=clevr.root, clevr_share=0.5)
+    build(Request(out=out, hops=("none",), splits=("train",), config=config, seed=1, render=False))
+    assert checks(out)["scenes from CLEVR"].result == "passed"
+    return out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", [{"share": 0.25}, {"share": 0.9}, {"scenes": 1}])
+def test_another_share_than_the_manifest_says_is_found(
+    half: Path, tmp_path: Path, change: dict[str, float]
+) -> None:
+    data = Spoilt.copy(half, tmp_path / "data")
+    data.manifest(lambda raw: raw["world"]["clevr"].update(change))
+    check_faults(data.root)
+
+
 @pytest.mark.parametrize("share", [0, 1.5, "half"])
 def test_a_share_that_is_none_is_refused(data: Spoilt, share: object) -> None:
     data.manifest(lambda raw: raw["world"]["clevr"].update(share=share))

@@ -13,6 +13,7 @@ from spoiling import Arrays, Row, check_faults, failed
 from suite_spoiling import (
     ADDED,
     CARETS,
+    HOLDOUT,
     HOLDOUT_IID,
     HOP,
     IID,
@@ -103,6 +104,8 @@ def other_control(names: list[str]) -> list[str]:
 
 IN_OTHER_PLACES: dict[str, Plant] = {
     "balance of values": unbalanced_values,
+    "per_cell of carets": lambda data: data.attribute(f"{CARETS}.h5", "per_cell", 3),
+    "per_cell of holdout": lambda data: data.attribute(f"{HOLDOUT}.h5", "per_cell", 4),
     "another suite": lambda data: data.attribute(f"{CARETS}.h5", "suite", "rad"),
     "n_originals": lambda data: data.attribute(f"{CARETS}.h5", "n_originals", 449),
     "order of tests": list_attribute(CARETS, "tests", lambda tests: [*tests[1:], tests[0]]),

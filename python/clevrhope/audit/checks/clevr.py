@@ -6,8 +6,8 @@ questions name too, as other checks prove. CLEVR published its test split withou
 compared there.
 
 Scenes that are marked as CLEVR's are named after images of CLEVR's train split, each of which occurs once.
-They occur only in the train pool of a folder that is bound to CLEVR. All other scenes have a camera and a
-stream.
+They occur only in the train pool of a folder that is bound to CLEVR, at the share that its manifest states.
+All other scenes have a camera and a stream.
 """
 
 import re
@@ -16,8 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from clevrhope.audit.checks.images import used_scenes
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.report import Results
+from clevrhope.audit.report import CheckResult, Results
 from clevrhope.dataset.clevr_folder import TYPES, questions_file, scenes_file
 from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.dataset.json_rows import read_list
@@ -132,10 +135,11 @@ _NAME = re.compile(r"CLEVR_train_\d{6}\.png")
 
 
 def check_clevr_scenes(folder: AuditFolder, results: Results, advance: Advance) -> None:
-    """Checks the scenes marked as CLEVR's."""
+    """Checks the scenes marked as CLEVR's, and that their share of the pool is that of the manifest."""
     has_clevr = "clevr" in folder.manifest.world
     check = results["scenes from CLEVR"]
     first_with: dict[str, int] = {}
+    from_clevr: set[int] = set()
     for pool in folder.pools:
         if pool == SCENES:  # whose objects have other values than they were sampled with
             continue
@@ -158,10 +162,14 @@ def check_clevr_scenes(folder: AuditFolder, results: Results, advance: Advance) 
             elif source in first_with:
                 problem = f"the same scene of CLEVR as scene {first_with[source]}"
             first_with.setdefault(source, index)
+            if pool == POOL and "source" in row:
+                from_clevr.add(index)
             if problem:
                 value = source if "source" in row else pool
                 check.fault(folder.layout.relative(path), index, problem, value)
-    if not has_clevr and not check.n_faults:
+    if has_clevr:
+        _check_share(folder, from_clevr, check)
+    elif not check.n_faults:
         check.skip("this folder has no scenes of CLEVR")
 
 
@@ -172,3 +180,43 @@ def clevr_scenes(folder: AuditFolder, pool: str) -> Iterator[int]:
             row = parse_row(content, path, line)
             if "source" in row:
                 yield int(row["image_index"])
+
+
+def _check_share(folder: AuditFolder, from_clevr: set[int], check: CheckResult) -> None:
+    """Checks that of the places for each number of objects, one in 1 / share is CLEVR's until they run out.
+
+    Files have only the scenes that splits use, so a stretch of 1 / share such places has at most one scene
+    from CLEVR, and exactly one if all of its scenes are used. The first stretch that has none ends CLEVR's
+    scenes of this number of objects.
+    """
+    clevr = folder.manifest.world["clevr"]
+    constraints = folder.manifest.world["constraints"]
+    n_numbers = int(constraints["max_objects"]) - int(constraints["min_objects"]) + 1
+    millionths = round(float(clevr["share"]) * 1e6)
+    used = used_scenes(folder).get(POOL)
+    if not used:
+        return
+    pool = folder.scenes[POOL]
+    indices = np.asarray(sorted(used), np.int64)
+    rows = pool.rows(indices)
+    indices = indices[rows >= 0]  # another check reports missing scenes
+    n_objects = pool.native.n_objects[rows[rows >= 0]].astype(np.int64)
+    for n in np.unique(n_objects).tolist():
+        stretches: dict[int, list[int]] = {}
+        for index in indices[n_objects == n].tolist():
+            stretches.setdefault(index // n_numbers * millionths // 1_000_000, []).append(index)
+        ended = False
+        for stretch, in_stretch in sorted(stretches.items()):
+            n_from_clevr = len(from_clevr.intersection(in_stretch))
+            first, end = (-(-each * 1_000_000 // millionths) for each in (stretch, stretch + 1))
+            ended |= len(in_stretch) == end - first and not n_from_clevr
+            if n_from_clevr > (not ended):
+                wanted = "none is left" if ended else "one is"
+                problem = (
+                    f"{n_from_clevr} of the scenes with {n} objects at places {first} to {end - 1} are "
+                    f"CLEVR's, but {wanted} by a share of {clevr['share']}"
+                )
+                check.fault(f"scenes/{POOL}", in_stretch[0], problem, n_from_clevr)
+    if len(from_clevr) > int(clevr["scenes"]):
+        problem = f"more scenes of CLEVR than the {clevr['scenes']} there are"
+        check.fault(f"scenes/{POOL}", None, problem, len(from_clevr))

@@ -39,6 +39,7 @@ OF_ALL: Mapping[str, Sequence[Rule]] = {
         structure.originals,
         structure.rules,
         structure.searched,
+        structure.quotas,
     ),
     "pair programs": (questions.programs, questions.equivalents),
     "pair answers": (answers.relations, answers.offers),

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from clevrhope.audit.checks.questions import of_attributes, of_ranges
 from clevrhope.audit.report import Found, where
-from clevrhope.audit.suites.pairs import Flags, SuitePairs
+from clevrhope.audit.suites.pairs import Flags, SuitePairs, named
 from clevrhope.dataset.question_kinds import SETS, TIERS
 from clevrhope.dataset.scene_files import Rows
 from clevrhope.dataset.split_files import AddedPairs, SplitArrays
@@ -182,6 +182,31 @@ def searched(pairs: SuitePairs) -> Iterator[Found]:
         if asked in seen and pairs.searched[k]:
             yield 2 * k, "an earlier pair of the test asks the same of the image", k
         seen.add(asked)
+
+
+def quotas(pairs: SuitePairs) -> Iterator[Found]:
+    """No search continued in a cell that was full.
+
+    A group was searched for in the last cell in which it has a pair. A control is added along with its pair,
+    whatever its cell has.
+    """
+    tests, cells, controls = pairs.of_pair("test"), pairs.of_pair("cell"), pairs.arrays.controls
+    per_cell = int(pairs.arrays.attributes.get("per_cell", 0))
+    groups = np.stack([tests.astype(np.int64), pairs.numbers])  # (2, K)
+    _, group, sizes = np.unique(groups, axis=1, return_inverse=True, return_counts=True)  # (K,), (G,)
+    last_cells = np.zeros(len(sizes), dtype=cells.dtype)
+    np.maximum.at(last_cells, group, cells)
+    was_wanted = pairs.searched & (cells == last_cells[group])
+    for test, cell in np.unique(np.stack([tests[was_wanted], cells[was_wanted]]), axis=1).T.tolist():
+        if named(controls, test, " ").strip():
+            continue
+        is_of_test = tests == test
+        n_pairs = int(np.count_nonzero(is_of_test & (cells == cell) & (was_wanted | ~pairs.searched)))
+        # If yes and no are balanced, pairs are added two at a time.
+        at_once = max(2, sizes[group[is_of_test & pairs.searched]].max())
+        if n_pairs >= per_cell + at_once:
+            problem = f"a cell of {pairs.test(test)} has {n_pairs} pairs after a search for {per_cell}"
+            yield None, problem, f"{cell:02b}"
 
 
 def added(pairs: SuitePairs) -> Iterator[Found]:
