@@ -122,7 +122,7 @@ def test_paraphrases_of_train_come_behind_its_questions(run: Train, dataset: Pat
     assert own_words.unknown_words == ()
     assert not list(baseline(folder, "always_no", suite="people"))  # pairs on train are for training alone
     kept = without_suites(layout, existing_manifest(layout.manifest), HOP, "train")
-    assert "people" not in kept.suites[HOP]
+    assert HOP not in kept.suites
     assert not layout.suite_h5(HOP, "people", "train").exists()
 
 
