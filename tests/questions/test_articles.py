@@ -15,9 +15,9 @@ from clevrhope.errors import with_article
 from clevrhope.metrics.episodes import Episodes
 from clevrhope.runtime import assets
 
-HOP = "orange_egg"
-NAMES = {"purple": "orange", "metal": "iron", "cube": "urn", "cylinder": "egg", "large": "enormous"}
-"""Names of the package's values -> names before which "an" stands."""
+HOP = "orange_unicorn"
+NAMES = {"purple": "orange", "metal": "iron", "cube": "hourglass", "cylinder": "unicorn", "large": "uniform"}
+"""Names of the package's values -> names whose sound decides their article."""
 
 
 @pytest.fixture(scope="module")
@@ -59,10 +59,10 @@ def texts_of(folder: Path, kind: str) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ("questions", ("an orange", "an iron", "an enormous")),
-        ("steps", ("an iron", "an enormous")),
-        ("sets", ("an orange", "an egg", "an urn")),
-        ("episodes", ("an orange", "an iron", "an enormous")),
+        ("questions", ("an orange", "an iron", "a uniform")),
+        ("steps", ("an iron", "a uniform")),
+        ("sets", ("an orange", "a unicorn", "an hourglass")),
+        ("episodes", ("an orange", "an iron", "a uniform")),
     ],
 )
 def test_articles_follow_the_sound_of_the_next_word(folder: Path, kind: str, words: tuple[str, ...]) -> None:

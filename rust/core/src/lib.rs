@@ -3,6 +3,7 @@
 //! Data flows one way: `vocab` -> `scene` -> `program` -> `question` -> `split`. Everything random
 //! is a function of (key, stream, index), so any part can be made alone, anywhere, in any order.
 
+pub mod article;
 pub mod audit;
 pub mod chunk;
 pub mod covr;

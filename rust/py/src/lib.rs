@@ -93,7 +93,7 @@ mod _core {
     #[pymodule_export]
     use super::visual::{PySplitQuestions, edit_scenes};
     #[pymodule_export]
-    use super::vocabulary::PyVocabulary;
+    use super::vocabulary::{PyVocabulary, takes_an};
     #[pymodule_export]
     use super::world::PyWorld;
 

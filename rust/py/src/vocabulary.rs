@@ -1,6 +1,7 @@
 //! The handle of a vocabulary.
 
 use crate::errors::to_python;
+use clevrhope_core::article;
 use clevrhope_core::vocab::Vocabulary;
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -16,6 +17,12 @@ use std::sync::Arc;
 ///     VocabularyError: the file is not JSON, or not a usable vocabulary; says where.
 #[pyclass(name = "Vocabulary", module = "clevrhope._core", frozen)]
 pub struct PyVocabulary(pub Arc<Vocabulary>);
+
+/// Whether the article of these words is "an", by the sound of the first.
+#[pyfunction]
+pub fn takes_an(words: &str) -> bool {
+    article::takes_an(words)
+}
 
 /// Each attribute type with its values.
 pub fn attribute_types(vocab: &Vocabulary) -> Vec<(&str, Vec<&str>)> {

@@ -1,6 +1,7 @@
 //! The words for values, relations, numbers and things.
 
 use super::text_buffer::{CHUNK, TextBuffer};
+use crate::article::takes_an;
 use crate::message::shown;
 use crate::question::param::{Param, ParamKind};
 use crate::vocab::{N_TYPES, RELATION_NAMES, Vocabulary};
@@ -29,14 +30,13 @@ pub struct Word {
     /// The text, padded with a chunk of spaces.
     padded: String,
     len: usize,
-    pub(super) starts_with_vowel: bool,
+    /// Whether its article is "an".
+    pub(super) takes_an: bool,
 }
 
 impl Word {
     fn new(text: &str) -> Self {
-        let first = text.as_bytes().first().map(u8::to_ascii_lowercase);
-        let starts_with_vowel = matches!(first, Some(b'a' | b'e' | b'i' | b'o' | b'u'));
-        Self { padded: text.to_owned() + &" ".repeat(CHUNK), len: text.len(), starts_with_vowel }
+        Self { padded: text.to_owned() + &" ".repeat(CHUNK), len: text.len(), takes_an: takes_an(text) }
     }
 
     pub fn as_str(&self) -> &str {

@@ -350,8 +350,8 @@ fn squeeze(text: &str) -> String {
 /// Appends a word for a value that agrees with the article before it: "a object" is wrong. Returns the word written.
 #[inline]
 fn push_word<'a>(buffer: &mut TextBuffer, mut word: &'a Word, synonyms: &'a [Word]) -> &'a Word {
-    if word.starts_with_vowel && buffer.ends_with_article() {
-        match synonyms.iter().find(|s| !s.starts_with_vowel) {
+    if word.takes_an && buffer.ends_with_article() {
+        match synonyms.iter().find(|s| !s.takes_an) {
             Some(other) => word = other,
             None => buffer.make_article_an(),
         }
@@ -479,6 +479,16 @@ mod tests {
         let mut values = [None; 8];
         (values[1], values[3]) = (Some(1), Some(0));
         assert_eq!(say_with(&lexicon, "Is there a <C> <S>?", &values), ["Is there an Orange cube?"]);
+    }
+
+    #[test]
+    fn the_sound_of_the_next_word_decides_the_article() {
+        let lexicon = lexicon(&PROPERTIES.replace("orange", "honest").replace("cylinder", "unicorn"), &["thing"]);
+        let mut values = [None; 8];
+        values[3] = Some(1);
+        assert_eq!(say_with(&lexicon, "Is there a <C> <S>?", &values), ["Is there a unicorn?"]);
+        values[1] = Some(1);
+        assert_eq!(say_with(&lexicon, "Is there a <C> <S>?", &values), ["Is there an honest unicorn?"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The numbers of words, functions and answers in a `vocab.json`.
 
+use crate::article::takes_an;
 use std::collections::{BTreeMap, HashMap};
 
 /// The type that has a word for "no value", "thing".
@@ -11,7 +12,7 @@ pub const NUMBER: &str = "number";
 #[derive(Clone, Debug)]
 pub struct Names {
     words: HashMap<String, i32>,
-    vowels: Vec<bool>,
+    can_follow_an: Vec<bool>,
     functions: HashMap<String, i32>,
     answers: HashMap<String, i32>,
     /// By kind, each value with the number of the function that stands for it.
@@ -38,10 +39,12 @@ impl Names {
             };
             values.entry(kind.to_owned()).or_default().push((value.to_owned(), number));
         }
-        let starts_with_vowel = |word: &String| word.to_lowercase().starts_with(['a', 'e', 'i', 'o', 'u']);
+        // The sound decides, but there are texts in which the letter did: "an unicorn".
+        let can_follow_an =
+            |word: &String| takes_an(word) || word.to_lowercase().starts_with(['a', 'e', 'i', 'o', 'u']);
         Self {
             words: numbers(words),
-            vowels: words.iter().map(starts_with_vowel).collect(),
+            can_follow_an: words.iter().map(can_follow_an).collect(),
             functions: numbers(functions),
             answers: numbers(answers),
             values,
@@ -49,12 +52,12 @@ impl Names {
     }
 
     pub fn n_words(&self) -> usize {
-        self.vowels.len()
+        self.can_follow_an.len()
     }
 
-    /// By word, whether it begins with a vowel.
-    pub fn vowels(&self) -> &[bool] {
-        &self.vowels
+    /// By word, whether it is read after "an".
+    pub fn can_follow_an(&self) -> &[bool] {
+        &self.can_follow_an
     }
 
     pub fn token(&self, word: &str) -> Option<i32> {

@@ -43,7 +43,7 @@ impl TextParser {
             }
         }
         let articles = ARTICLES.map(|(a, an)| [names.token(a), names.token(an)]);
-        let tokens = Tokens { slots: slots.slots, articles, vowels: names.vowels().to_vec() };
+        let tokens = Tokens { slots: slots.slots, articles, can_follow_an: names.can_follow_an().to_vec() };
         Ok(Self { families, trie: tree.packed(), tokens })
     }
 

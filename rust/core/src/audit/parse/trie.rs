@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Edge {
     Word(i32),
-    /// "a" before a parameter, or "an" if its word begins with a vowel; an index into `ARTICLES`.
+    /// "a" before a parameter, or "an" if its word begins with the sound of a vowel; an index into `ARTICLES`.
     Article(u8),
     Slot(u16),
 }
@@ -120,8 +120,8 @@ pub struct Tokens {
     pub slots: Vec<Slot>,
     /// Numbers of the articles before a consonant and before a vowel.
     pub articles: [[Option<i32>; 2]; ARTICLES.len()],
-    /// By token, whether it begins with a vowel.
-    pub vowels: Vec<bool>,
+    /// By token, whether it is read after "an".
+    pub can_follow_an: Vec<bool>,
 }
 
 /// Maximum number of nodes that the walk of one text visits; CLEVR's texts need at most some hundred.
@@ -169,10 +169,10 @@ impl<F: FnMut(&Leaf, &[SlotMatch])> Walk<'_, F> {
         for &(edge, next) in slice(&trie.edges, here.others) {
             match edge {
                 Edge::Article(number) => {
-                    let before_vowel = self.text.get(at + 1).is_some_and(|&token| self.is_vowel(token));
+                    let takes_an = self.text.get(at + 1).is_some_and(|&token| self.can_follow_an(token));
                     let [a, an] = self.tokens.articles[usize::from(number)];
                     // The original generator sometimes writes "a object", but nothing writes "an cube".
-                    if a == Some(token) || (before_vowel && an == Some(token)) {
+                    if a == Some(token) || (takes_an && an == Some(token)) {
                         self.from(next, at + 1);
                     }
                 }
@@ -207,8 +207,8 @@ impl<F: FnMut(&Leaf, &[SlotMatch])> Walk<'_, F> {
         }
     }
 
-    fn is_vowel(&self, token: i32) -> bool {
-        usize::try_from(token).ok().and_then(|token| self.tokens.vowels.get(token)).copied().unwrap_or(false)
+    fn can_follow_an(&self, token: i32) -> bool {
+        usize::try_from(token).ok().and_then(|token| self.tokens.can_follow_an.get(token)).copied().unwrap_or(false)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Noun phrases for objects and their relations.
 
+use crate::article::takes_an;
 use crate::covr::{Bound, Object, Relation, Structure, Subgraph};
 use crate::vocab::{N_TYPES, RELATION_NAMES, TYPE_NAMES, Vocabulary};
 
@@ -168,12 +169,11 @@ pub(super) fn push_relation(relation: Relation, text: &mut String) {
     }
 }
 
-/// Appends the words after an "a " at the end of the text; the article becomes "an " before a vowel.
+/// Appends the words after an "a " at the end of the text; the article becomes "an " where it should.
 pub(super) fn push_after_article(text: &mut String, push: impl FnOnce(&mut String)) {
     let start = text.len();
     push(text);
-    let first = text.as_bytes().get(start).map(u8::to_ascii_lowercase);
-    if matches!(first, Some(b'a' | b'e' | b'i' | b'o' | b'u')) {
+    if takes_an(&text[start..]) {
         text.insert(start - 1, 'n');
     }
 }

@@ -1,6 +1,7 @@
 //! The noun phrase of a set: what its members have been selected by, such as "small objects left of the red cube".
 
 use super::names::{Asked, Form, push_list};
+use crate::article::takes_an;
 use crate::program::facts::Word;
 use crate::program::{Function, MAX_STEPS, Step, Type};
 use crate::vocab::{RELATION_NAMES, TYPE_NAMES};
@@ -273,11 +274,10 @@ impl<'a> Sets<'a> {
 
 /// Inserts "a", "an" or "another" before the words from `start` on.
 pub(super) fn insert_article(start: usize, is_other: bool, text: &mut String) {
-    let is_vowel = text[start..].starts_with(|first: char| "aeiouAEIOU".contains(first));
     let article = match text[start..].starts_with("other ") {
         true => "an",
         false if is_other => "another ",
-        false if is_vowel => "an ",
+        false if takes_an(&text[start..]) => "an ",
         false => "a ",
     };
     text.insert_str(start, article);
@@ -295,6 +295,8 @@ mod tests {
             ("Orb", false, "is an Orb"),
             ("cube", true, "is another cube"),
             ("other cube", false, "is another cube"),
+            ("unicorn", false, "is a unicorn"),
+            ("honest cube", false, "is an honest cube"),
         ] {
             let mut text = format!("is {words}");
             insert_article(3, is_other, &mut text);
