@@ -61,7 +61,7 @@ _SHARD = re.compile(r"([A-Za-z0-9_]+)-\d{6}\.tar")
 
 def _about_form(kind: QuestionKind) -> Fields:
     """The form of what is said of questions of a kind; names in it become parts of paths."""
-    names = dict.fromkeys(("hop", "split", "pool", *kind.names), NAME)
+    names: dict[str, Kind] = dict.fromkeys(("hop", "split", "pool", *kind.names), NAME)
     lists = dict.fromkeys(kind.lists.keys() - kind.optional.keys(), ListOf(ANY))
     return Fields(
         {
@@ -169,7 +169,7 @@ class _ExportedSplit(ABC):
                 image_numbers([*chain(*shown)], where, row_of)
                 for of_row, of_images in zip(shown, places, strict=True):
                     for k, index in enumerate(of_row if of_images else ()):
-                        self._support.setdefault(index, [*of_images[0], k])
+                        self._support.setdefault(index, [*of_images[0][:2], k])
             made |= numbering.programs(cells["program"], where) if self.has_programs else {}
             made["answers"] = numbering.answers(cells["answer"], where)
             numbers = {column: cells[name] for column, name in exported.items() if name in cells}
