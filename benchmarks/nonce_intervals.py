@@ -95,7 +95,8 @@ def gap_and_half_width(unseen: Bools, seen: Bools, groups: Numbers, n_draws: int
     measures = {name: NONCE[name] for name in ("gap", "half_width")}
     flags = paired_flags(np.ones_like(unseen), unseen, seen, groups)
     whole = {"": np.zeros(len(groups), dtype=np.int32)}
-    found = score_flags(flags, measures, whole, groups, bootstrap=n_draws, seed=(1,))[""][0].scores()
+    units = groups.astype(np.int32)
+    found = score_flags(flags, measures, whole, units, bootstrap=n_draws, seed=(1,))[""][0].scores()
     interval, half_width = found["gap"].interval, found["half_width"].value
     assert half_width is not None
     return (interval.high - interval.low) / 2 if interval else 0.0, half_width

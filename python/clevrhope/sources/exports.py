@@ -24,7 +24,19 @@ from clevrhope.dataset.source_images import ImageRecord, places_of
 from clevrhope.dataset.vocab import VOCAB, vocab_from_json
 from clevrhope.errors import DatasetError
 from clevrhope.errors import listed as listing
-from clevrhope.runtime.forms import ANY, INDEX, NAME, SHA256, TEXT, Fields, ListOf, MapOf, check_form, one_of
+from clevrhope.runtime.forms import (
+    ANY,
+    INDEX,
+    NAME,
+    SHA256,
+    TEXT,
+    Fields,
+    Kind,
+    ListOf,
+    MapOf,
+    check_form,
+    one_of,
+)
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import reading
 from clevrhope.sources.episodes import CELLS, episode_columns
