@@ -22,7 +22,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 reads of models what their papers' configurations and recipes are, which is data and needs no torch."""
 
 FOLDERS = (
-    *("errors", "version", "_core", "runtime", "pages", "look", "splits", "scenes", "questions", "images"),
+    *("version", "_core", "errors", "runtime", "pages", "look", "splits", "scenes", "questions", "images"),
     *(
         "programs",
         "config",
