@@ -57,9 +57,11 @@ def documented(model: str, recipe: Recipe) -> dict[str, Any]:
 
 
 def read(text: str, *, empty: Any) -> Any:
-    """A value as the table has it: 218,750 or 1e-8, none, two numbers with "and" between them, or a word."""
+    """A value as the table has it: 218,750 or 1e-8, none, false, two numbers with "and" between them, or a word."""
     if text == "none":
         return empty
+    if text == "false":
+        return False
     if " and " in text:
         return tuple(float(each) for each in text.split(" and "))
     try:
