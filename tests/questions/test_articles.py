@@ -61,7 +61,7 @@ def texts_of(folder: Path, kind: str) -> Iterator[str]:
     [
         ("questions", ("an orange", "an iron", "a uniform")),
         ("steps", ("an iron", "a uniform")),
-        ("sets", ("an orange", "a unicorn", "an hourglass")),
+        ("sets", ("an iron", "a uniform", "an hourglass")),
         ("episodes", ("an orange", "an iron", "a uniform")),
     ],
 )
