@@ -1,6 +1,6 @@
 """Sentences about the steps of answers say what is so, on questions of every kind and on random programs.
 
-Each sentence is parsed back by `step_sentences`, whose meanings are its own. The outputs that it has to
+Each sentence is parsed back by `audit.sentences`, whose meanings are its own. The outputs that it has to
 match are those of the slow executor where that knows the functions, and otherwise of `trace`.
 """
 
@@ -18,11 +18,11 @@ import pytest
 import slow_executor
 from building import SET_SIZES, Cli, build_demo, cli
 from program_strategies import VALUES, random_program
-from step_faults import check_steps, faults_of
-from step_sentences import Images
 from syrupy.assertion import SnapshotAssertion
 
 from clevrhope import SceneSet, _core, load, trace
+from clevrhope.audit.sentences import Images
+from clevrhope.audit.steps import check_steps, faults_of
 from clevrhope.export import export
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.programs import TracedStep

@@ -10,24 +10,37 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 from PIL import Image
-from step_sentences import Images, Object, Reading
 
+from clevrhope.audit.sentences import Images, Object, Reading
 from clevrhope.dataset.native_reader import vocabulary_with
-from clevrhope.errors import shown
+from clevrhope.errors import DatasetError, shown
 from clevrhope.programs import SceneSet, TracedStep, answer_text, trace
+from clevrhope.runtime.extras import check_extra
 from clevrhope.sources.exports import METADATA
 
 
-def check_steps(path: Path) -> list[str]:
-    """What is wrong with the sentences in a Parquet file of `clevrhope export --steps`; [] is right."""
+def check_steps(path: Path | str, *, size: tuple[int, int] | None = None) -> list[str]:
+    """Returns what is wrong with the sentences in a Parquet file of `clevrhope export --steps`; [] is right.
+
+    Args:
+        path: the file, which also has the scenes, programs and answers.
+        size: width and height of the images, if the file does not have them.
+
+    Raises:
+        ConfigError: pyarrow is missing.
+        DatasetError: the file lacks a column.
+    """
+    check_extra("a check of steps needs", "pyarrow", "export")
+    import pyarrow.parquet as pq
+
     file = pq.ParquetFile(path)
-    about = json.loads(file.schema_arrow.metadata[METADATA.encode()])
+    about = json.loads((file.schema_arrow.metadata or {}).get(METADATA.encode(), b"{}"))
     names = set(file.schema_arrow.names)
+    if not about or not {"steps", "program", "answer"} <= names:
+        raise DatasetError(f"{path}: no steps of an export; make it with export --format parquet --steps")
     image, scene = ("images", "scenes") if "scenes" in names else ("image", "scene")
-    size = None
-    if image in names:
+    if size is None and image in names:
         first = next(file.iter_batches(1, columns=[image])).to_pylist()[0][image]
         size = Image.open(io.BytesIO((first if image == "image" else first[0])["bytes"])).size
     constraints, vocabulary = about["constraints"], vocabulary_with(about["attributes"])
