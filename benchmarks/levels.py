@@ -1,8 +1,8 @@
 """Compares definitions of levels of difficulty: `python -m benchmarks.levels out/levels`.
 
 It reads what `clevrhope experiment levels` wrote, prints the comparison that experiments/levels.toml
-describes as Markdown, and writes the number of right answers for each number of functions, relations and
-objects to levels.csv in the report's folder.
+describes as Markdown, and writes the number of right answers for each kind of question and each number of
+functions, relations and objects to levels.csv in the report's folder.
 """
 
 import csv
@@ -35,6 +35,8 @@ DRAWS, SEED = 10_000, 1
 RELATIONS = {"by_place": ("relate", "with_relation"), "by_value": ("same_", "with_same_")}
 """How the names of functions begin that relate objects by place, and by an equal attribute."""
 COUNTS = ("functions", *RELATIONS, "objects")
+ASKS = {"exist": "existence", "count": "count", "query_": "value", "": "comparison"}
+"""How the name of a program's last function begins -> what its question asks for."""
 
 
 def definitions() -> dict[str, Definition]:
@@ -61,12 +63,14 @@ class Run:
         seed: of the dataset and of the models.
         table: the N questions.
         counts: (N,) each of `COUNTS`.
+        asks: (N,) what each question asks for, one of `ASKS`.
         right: (N,) whether the answers of `MODEL` and `ALONE` are right.
     """
 
     seed: int
     table: QuestionTable
     counts: Mapping[str, Ints]
+    asks: Sequence[str]
     right: Mapping[str, npt.NDArray[np.bool_]]
 
 
@@ -80,6 +84,14 @@ def counts_of(table: QuestionTable, n_objects: Ints) -> dict[str, Ints]:
         relates = np.array([name.startswith(begins) for name in names])
         of_relations[kind] = np.concatenate([relates[each].sum(axis=1) for each in programs])
     return {"functions": table.program_lengths - len(MARKS), **of_relations, "objects": n_objects}
+
+
+def asks_of(table: QuestionTable) -> list[str]:
+    """(N,) what each question asks for."""
+    assert table.vocab is not None
+    names = table.vocab.programs()
+    asks = [next(asked for begins, asked in ASKS.items() if name.startswith(begins)) for name in names]
+    return [asks[number] for number in table.programs[:, 1].tolist()]  # after <START>, the last function
 
 
 def read_runs(out: Path) -> list[Run]:
@@ -101,7 +113,7 @@ def _read_run(seed: int, folders: Mapping[str, RunFolder]) -> Run:
         answers = {row["question_index"]: row["answer"] for row in rows if row["split"] == "test"}
         given = [answers[number] for number in range(len(table))]
         right[model] = np.array(given) == np.array(table.answer_names)[table.answers]
-    return Run(seed, table, counts_of(table, AnswerKey(dataset).objects(table)), right)
+    return Run(seed, table, counts_of(table, AnswerKey(dataset).objects(table)), asks_of(table), right)
 
 
 @dataclass(frozen=True)
@@ -186,14 +198,15 @@ def _with_interval(scores: Scores, k: int) -> str:
 
 
 def write_counts(runs: Sequence[Run], path: Path) -> None:
-    """Writes how many questions of each run have the same `COUNTS`, and how many of these are right."""
+    """Writes how many questions of a run ask for the same and have the same `COUNTS`, and how many are right."""
     with path.open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(["seed", *COUNTS, "questions", *(f"right_{model}" for model in (MODEL, ALONE))])
+        rows.writerow(["seed", "asks", *COUNTS, "questions", *(f"right_{model}" for model in (MODEL, ALONE))])
         for run in runs:
-            found: Counter[tuple[int, ...]] = Counter()
-            right: dict[str, Counter[tuple[int, ...]]] = {model: Counter() for model in run.right}
-            for k, key in enumerate(zip(*(run.counts[name].tolist() for name in COUNTS), strict=True)):
+            found: Counter[tuple[Any, ...]] = Counter()
+            right: dict[str, Counter[tuple[Any, ...]]] = {model: Counter() for model in run.right}
+            of_counts = (run.counts[name].tolist() for name in COUNTS)
+            for k, key in enumerate(zip(run.asks, *of_counts, strict=True)):
                 found[key] += 1
                 for model, flags in run.right.items():
                     right[model][key] += int(flags[k])

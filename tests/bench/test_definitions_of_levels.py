@@ -37,7 +37,7 @@ def made_run(percents: tuple[int, int, int], n_images: int = 200) -> Run:
     }
     right = np.concatenate([rng.permutation(N) < N * percent // 100 for percent in percents])
     table: Any = SimpleNamespace(image_idxs=np.tile(np.arange(N) % n_images, 3))
-    return Run(1, table, counts, {MODEL: right, ALONE: right})
+    return Run(1, table, counts, ["count"] * len(right), {MODEL: right, ALONE: right})
 
 
 def test_levels_by_points() -> None:
@@ -68,25 +68,29 @@ def test_an_interval_is_as_wide_as_images_differ() -> None:
     """All answers about an image are right, or all wrong: the interval is that of so many images."""
     right = np.tile(np.arange(N) % 50 < 25, 3)
     run = made_run((50, 50, 50), n_images=50)
-    found = score([Run(1, run.table, run.counts, {MODEL: right})], SIMPLE, MODEL)
+    found = score([Run(1, run.table, run.counts, run.asks, {MODEL: right})], SIMPLE, MODEL)
     width = 2 * 1.96 * 100 * (0.25 / 50) ** 0.5
     assert found.high - found.low == pytest.approx([width] * 3, rel=0.1)
     assert np.abs(found.steps).max() < 1e-9, "of each image, all levels are equally right"
 
 
 @cache
-def published(name: str, seed: int | None = None) -> dict[str, list[float]]:
-    """Questions on each level of a definition, and how many are right by model, of one run or of both."""
+def published(name: str, seed: int | None = None, **of: str) -> dict[str, list[float]]:
+    """Questions on each level of a definition, and how many are right by model, of one run or of both.
+
+    `of` takes the rows with these cells alone.
+    """
     with (REPOSITORY / "docs" / "results_levels.csv").open(newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if seed is None or int(row["seed"]) == seed]
+    rows = [row for row in rows if of.items() <= row.items()]
     counts = {each: np.array([int(row[each]) for row in rows]) for each in COUNTS}
     on = levels(definitions()[name], counts)
     columns = ("questions", *(f"right_{model}" for model in (MODEL, ALONE)))
     return {each: np.bincount(on, weights=[int(row[each]) for row in rows])[1:].tolist() for each in columns}
 
 
-def percents(name: str, model: str, seed: int | None = None) -> list[float]:
-    found = published(name, seed)
+def percents(name: str, model: str, seed: int | None = None, **of: str) -> list[float]:
+    found = published(name, seed, **of)
     return [100 * right / n for right, n in zip(found[f"right_{model}"], found["questions"], strict=True)]
 
 
@@ -103,6 +107,18 @@ def test_the_page_has_the_numbers_of_the_published_counts() -> None:
         each = ", ".join(f"{percents(SHIPPED, MODEL, seed)[k]:.1f}" for seed in (2, 3))
         row = f"\n| {k + 1} | {n:,.0f} | {model[k]:.1f} | {step} | {each} | {alone[k]:.1f} |\n"
         assert row.replace("|  |", "| |") in page
+
+
+def test_the_page_has_the_breakdown_of_the_published_counts() -> None:
+    page = " ".join((REPOSITORY / "docs" / "training_vlms.md").read_text("utf-8").split())
+    of_kind = {kind: percents(SHIPPED, MODEL, asks=kind) for kind in ("value", "comparison", "count")}
+    falls = ", ".join(f"{value:.1f}" for value in of_kind["value"][:-1])
+    assert f"ask for a value, {falls} and {of_kind['value'][-1]:.1f}% are right" in page
+    of_comparisons, of_counts = (
+        sorted(round(value) for value in of) for of in (of_kind["comparison"][1:], of_kind["count"])
+    )
+    assert f"comparisons it is {of_comparisons[0]} to {of_comparisons[-1]}% on levels 2 to 4" in page
+    assert f"of counts {of_counts[0]} to {of_counts[-1]}% on all" in page
 
 
 def test_the_package_has_the_definition_that_was_chosen() -> None:
