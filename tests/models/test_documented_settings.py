@@ -57,7 +57,7 @@ def documented(model: str, recipe: Recipe) -> dict[str, Any]:
 
 
 def read(text: str, *, empty: Any) -> Any:
-    """A value as the table has it: 218,750 or 1e-8, none, false, two numbers with "and" between them, or a word."""
+    """A value as the table has it: 218,750 or 1e-8, none, false, a word, or two numbers joined by "and"."""
     if text == "none":
         return empty
     if text == "false":
