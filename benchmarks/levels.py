@@ -198,7 +198,7 @@ def _with_interval(scores: Scores, k: int) -> str:
 
 
 def write_counts(runs: Sequence[Run], path: Path) -> None:
-    """Writes how many questions of a run are alike in what they ask and in `COUNTS`, and how many are right."""
+    """Writes how many questions of a run ask for the same with the same `COUNTS`, and how many are right."""
     with path.open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["seed", "asks", *COUNTS, "questions", *(f"right_{model}" for model in (MODEL, ALONE))])

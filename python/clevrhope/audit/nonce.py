@@ -16,6 +16,7 @@ from clevrhope.audit.report import Found, Results
 from clevrhope.dataset.native_reader import text_reader
 from clevrhope.dataset.question_kinds import NONCE
 from clevrhope.dataset.split_files import read_vocab
+from clevrhope.errors import with_article
 from clevrhope.runtime.forms import INDEX, NUMBER, TEXT, Fields, Form, ListOf
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.nonce.kinds import NONCE_SPLITS, TOLD
@@ -106,7 +107,7 @@ def of_answer(of: Condition, row: int) -> Iterator[Found]:
     found = [each for each in of.scene(row)["objects"] if all(holds(each, value) for value in pair)]
     answer: object
     if ends == ["exist"]:
-        text, answer = f"is there a {phrase}", "yes" if found else "no"
+        text, answer = f"is there {with_article(phrase)}", "yes" if found else "no"
     elif ends == ["count"]:
         text, answer = f"how many {phrase}s are there", str(len(found))
     else:
@@ -116,7 +117,7 @@ def of_answer(of: Condition, row: int) -> Iterator[Found]:
             found[0][kind] if len(found) == 1 else f"one of {len(found)}",
         )
     said = of.vocab.text(of.columns["questions"][row].tolist())
-    if said.replace(" an ", " a ") != text:
+    if said != text:
         yield row, f'its text is not "{text}", but', said
     if (stated := of.vocab.answer(of.columns["answers"][row])) != answer:
         yield row, f"its answer is not {answer}, but", stated
@@ -169,8 +170,8 @@ def of_support(unseen: Condition, seen: Condition, row: int) -> Iterator[Found]:
                 yield row, "a support image does not show one object, but", len(scene["objects"])
             values = {kind: scene["objects"][0][kind] for kind in (of_a, of_b)}
             adjectives = [values[kind] for kind in _ORDER if kind in values]
-            text = " ".join(["this is a", *adjectives, values.get("shape", "thing")])
-            if (said := condition.vocab.text(tokens.tolist())).replace(" an ", " a ") != text:
+            text = f"this is {with_article(' '.join([*adjectives, values.get('shape', 'thing')]))}"
+            if (said := condition.vocab.text(tokens.tolist())) != text:
                 yield row, f'a statement is not "{text}", but', said
     supports = unseen.support(row), seen.support(row)
     pairs = [*zip(*supports, strict=False)] if len(supports[0]) == len(supports[1]) else []

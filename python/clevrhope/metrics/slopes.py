@@ -72,7 +72,7 @@ def mean_slope(slopes: Sequence[float]) -> MeanSlope:
         slopes=tuple(slopes),
         interval=Interval(mean - reach, mean + reach),
         p_value=float(flips.pvalue),
-        detectable=error * _found(n - 1),
+        detectable=error * _detectable_errors(n - 1),
     )
 
 
@@ -83,11 +83,11 @@ def detectable_difference(n: int, sd: float) -> float:
         n: runs of each of the models, two or more.
         sd: standard deviation of a run.
     """
-    return sd * float(np.sqrt(2 / n)) * _found(2 * n - 2)
+    return sd * float(np.sqrt(2 / n)) * _detectable_errors(2 * n - 2)
 
 
-def _found(df: int) -> float:
-    """That difference in standard errors."""
+def _detectable_errors(df: int) -> float:
+    """The difference, in standard errors, that a t test finds in about 80% of experiments."""
     return float(stats.t.ppf(0.5 + LEVEL / 2, df) + stats.t.ppf(POWER, df))
 
 

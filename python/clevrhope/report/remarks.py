@@ -51,15 +51,16 @@ def remarks(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def setup_tables(results: Sequence[Result]) -> dict[str, Table]:
-    """For each model whose runs were trained in different ways, a table of what its names mean."""
-    tables = {}
-    grouped_ones = ((r.source.model, bool(r.source.hop)) for r in results if r.source.group)
-    for model, is_run in dict.fromkeys(grouped_ones):
+    """For each model that was trained or asked in different ways, a table of what its names mean."""
+    tables: dict[str, Table] = {}
+    groups = ((r.source.model, bool(r.source.hop)) for r in results if r.source.group)
+    for model, is_run in dict.fromkeys(groups):
         named = {r.source.name: r for r in results if (r.source.model, bool(r.source.hop)) == (model, is_run)}
         # Names contain the dataset's path only if nothing else distinguishes datasets.
         setups = [{**result.source.setup, "dataset.folder": None} for result in named.values()]
         rows = list(zip(named, differences(setups), strict=True))
-        tables[model] = Table(["name in this report", "settings that differ"], rows)
+        others = tables[model].rows if model in tables else []
+        tables[model] = Table(["name in this report", "settings that differ"], [*others, *rows])
     return tables
 
 

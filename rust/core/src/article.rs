@@ -2,7 +2,7 @@
 
 /// Beginnings of words that do not sound as their first letter suggests, and whether "an" comes before them. The longest
 /// that a word begins with decides; without one, its first letter does.
-const BEGINNINGS: [(&str, bool); 40] = [
+const BEGINNINGS: [(&str, bool); 43] = [
     ("hour", true),
     ("honest", true),
     ("honor", true),
@@ -23,6 +23,8 @@ const BEGINNINGS: [(&str, bool); 40] = [
     ("u-", false),
     // "You", as in "uniform", "used" and "European".
     ("uni", false),
+    ("unid", true),
+    ("unil", true),
     ("unim", true),
     ("unin", true),
     ("ubi", false),
@@ -36,6 +38,7 @@ const BEGINNINGS: [(&str, bool); 40] = [
     ("usa", false),
     ("use", false),
     ("usu", false),
+    ("uint", false),
     ("ute", false),
     ("uti", false),
     ("uto", false),
@@ -69,7 +72,7 @@ mod tests {
 
     #[test]
     fn the_sound_of_a_word_decides() {
-        let an = "orange Ultramarine ellipsoid unusual unlit uninteresting umbrella urn usher hourglass honest heirloom \
+        let an = "orange Ultramarine ellipsoid unusual unlit unidentified uninteresting umbrella urn usher hourglass honest heirloom \
                   L-shaped 8-sided 11-sided octagon onyx onerous Ébène";
         let a = "uniform used European one-eyed one u-shaped unicorn hollow yellow house 12-sided ukulele once uranium";
         assert_eq!(an.split_whitespace().find(|word| !takes_an(word)), None);
