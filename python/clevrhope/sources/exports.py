@@ -81,7 +81,7 @@ def _about_form(kind: QuestionKind) -> Fields:
             "kind": one_of(tuple(KINDS)),
             "attributes": MapOf(ListOf(TEXT), keys=NAME),
             "constraints": Fields({"max_objects": INDEX}),
-            "file": Fields(names | lists, {"n_originals": INDEX}),
+            "file": Fields({**names, **lists}, {"n_originals": INDEX}),
             "vocab": VOCAB,
             "widths": ListOf(INDEX, 2),
             "sha256": SHA256,
