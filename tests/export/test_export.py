@@ -116,7 +116,7 @@ def test_nothing_is_exported_into_a_dataset(png_dataset: Path, cli: Cli) -> None
     before = stamps(png_dataset)
     for out in (png_dataset / "images" / "mine", png_dataset / "mine"):
         told = cli("export", png_dataset, "--format", "clevr", "--out", out, "--hop", HOP, code=2).err
-        assert f"{out}: within the dataset {png_dataset}, whose manifest lists" in told
+        assert f"{out}: is within the dataset {png_dataset}, whose manifest lists" in told
     assert stamps(png_dataset) == before
 
 

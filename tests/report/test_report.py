@@ -268,7 +268,7 @@ def test_a_report_within_a_dataset_is_refused(cli: Cli, dataset: Path, runs: Pat
     before = sorted(dataset.rglob("*"))
     for out in (dataset, dataset / "reports" / "first"):
         told = cli("report", runs, "--out", out, code=2).err
-        assert f"{out}: within the dataset {dataset}, whose manifest lists all" in told
+        assert f"{out}: is within the dataset {dataset}, whose manifest lists all" in told
     assert sorted(dataset.rglob("*")) == before
 
 

@@ -121,6 +121,7 @@ def test_what_is_not_there_is_said(clevr: Path, tmp_path: Path) -> None:
         ('"question_index": 1,', '"question_index": 0,'),
         ('"question_index": 3,', '"question_index": -3,'),
         ('"question_index": 3,', '"question_index": "3",'),
+        ('"question_index": 3,', '"question_index": 3, "of": {"question_index": 2},'),
         ('"answer": "yes"', '"answer": true'),
         ('"answer": "yes"', '"answer": 3'),
         ('"answer": "yes"', '"answer": null'),

@@ -140,6 +140,10 @@ def test_a_missing_shard_is_named(dataset: Path, tmp_path: Path) -> None:
     (tmp_path / "tars" / "shards.json").write_text(json.dumps(listed))
     with refused(DatasetError):
         import_source(tmp_path / "tars", tmp_path / "out_of_tars")
+    for wrong in ({**listed, "rubber_cylinder": {"/x": {"questions": 1}}}, {"/": {}}):
+        (tmp_path / "tars" / "shards.json").write_text(json.dumps(wrong))
+        with refused(DatasetError):
+            import_source(tmp_path / "tars", tmp_path / "out_of_tars")
 
 
 def test_nothing_is_written_into_the_source_or_over_other_files(

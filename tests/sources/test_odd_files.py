@@ -78,8 +78,12 @@ def test_a_column_that_is_there_twice_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "there",
-    [("test_complex_ood-00001-of-00003.parquet",), (NAME, "test_complex_ood.parquet")],
-    ids=["missing", "twice"],
+    [
+        ("test_complex_ood-00001-of-00003.parquet",),
+        (NAME, "test_complex_ood.parquet"),
+        (NAME, "test_complex_ood-00000-of-00003.parquet"),
+    ],
+    ids=["missing", "twice", "of two exports"],
 )
 def test_a_part_of_a_split_that_is_missing_or_there_twice_is_named(
     there: tuple[str, ...], tmp_path: Path

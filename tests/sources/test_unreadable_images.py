@@ -1,7 +1,10 @@
 """An image that cannot be read is named, with its file and row, wherever images are read."""
 
+import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -11,6 +14,8 @@ from official_files import write_json, write_parquet
 import clevrhope
 from clevrhope.audit import audit
 from clevrhope.browse.folder import SiteFolder
+from clevrhope.dataset import source_images
+from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.errors import DatasetError
 from clevrhope.pipeline.importing import import_source
 from wording import check_words, refused
@@ -57,3 +62,28 @@ def test_it_is_named(fault: object, dataset: Path, tmp_path: Path, cli: Cli) -> 
     index = split.table.image_idxs[ROW]
     with refused(DatasetError):  # whose sentence browse shows in the image's place
         SiteFolder(out).image(split.pool, int(index))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"places": np.zeros((4, 2), np.int64)},
+        {"places": np.zeros((4, 3))},
+        {"places": np.full((4, 3), 1)},
+        {"places": np.zeros((50_000, 3), np.int64)},
+        {"form": "gif"},
+        {"files": [3]},
+        {"names": 3},
+    ],
+    ids=["columns", "floats", "unknown file", "large", "form", "files", "names"],
+)
+def test_a_record_that_was_changed_is_refused(
+    change: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_images, "MAX_RECORD_BYTES", 1 << 20)
+    about = {"form": "png", "files": ["a.png"], "names": [], **change}
+    places = about.pop("places", np.zeros((4, 3), np.int64))
+    text = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    np.savez_compressed(tmp_path / "r.npz", about=text, places=places)
+    with refused(DatasetError):
+        ImageRecord.read(tmp_path / "r.npz")

@@ -45,8 +45,8 @@ def check_outside(path: Path, *, option: str = "--out") -> None:
     within = next((each for place in places for each in (place, *place.parents) if is_dataset(each)), None)
     if within is not None:
         raise ConfigError(
-            f"{path}: within the dataset {within}, whose manifest lists all of its files; choose another "
-            f"place with {option}"
+            f"{path}: is within the dataset {within}, whose manifest lists all of its files; choose "
+            f"another place with {option}"
         )
 
 

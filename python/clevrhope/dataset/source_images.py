@@ -23,6 +23,7 @@ from clevrhope.errors import DatasetError
 from clevrhope.images.png import BEGIN, encode_png, open_image, open_png
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.extras import check_extra
+from clevrhope.runtime.forms import TEXT, Fields, ListOf, check_form, one_of
 from clevrhope.runtime.reading import reading
 
 CHANNELS_FIRST = Schema(
@@ -31,6 +32,9 @@ CHANNELS_FIRST = Schema(
     remedy="import the files again",
 )
 """The images of the official CLEVR-HOPE: `features`, (N, 3, height, width) uint8."""
+
+MAX_RECORD_BYTES = 1 << 28
+"""The most bytes of an array of a record: the places of ten million images take 240 MB."""
 
 GROUPS_KEPT = 2
 """Row groups of Parquet that are kept: questions about one image stand together."""
@@ -74,11 +78,16 @@ class ImageRecord:
         """Reads a record; raises DatasetError if it is broken."""
         remedy = "import the files again"
         with reading(path, "a record of imported images", remedy=remedy), np.load(path) as raw:
-            about = json.loads(raw["about"].tobytes())
-            found = cls(about["form"], tuple(map(Path, about["files"])), raw["places"], about["names"])
-            if found.form not in READERS or found.places[:, 0].max(initial=-1) >= len(found.files):
+            if any(member.file_size > MAX_RECORD_BYTES for member in raw.zip.infolist()):
+                raise DatasetError(f"{path}: over {MAX_RECORD_BYTES >> 20} MiB when unpacked; {remedy}")
+            about, places = json.loads(raw["about"].tobytes()), raw["places"]
+            if places.dtype.kind != "i" or places.shape[1:] != (3,):
+                found = f"{places.dtype} of the shape {places.shape}"
+                raise DatasetError(f"{path}: its places are {found}; expected int64, (n, 3); {remedy}")
+            check_form(about, _ABOUT, path, remedy=remedy)
+            if places[:, 0].max(initial=-1) >= len(about["files"]):
                 raise DatasetError(f"{path}: its images are in files that it does not name; {remedy}")
-        return found
+        return cls(about["form"], tuple(map(Path, about["files"])), places, about["names"])
 
     def joined(self, other: "ImageRecord") -> "ImageRecord":
         """The images of both, for splits that share a pool; where both have one, this record's place counts.
@@ -219,6 +228,9 @@ READERS: Mapping[str, Callable[[SourceImages, Path, Sequence[int]], ImageArray |
     "parquet_support": partial(SourceImages._of_parquet, several="support_images"),
 }
 """Form of files -> reads an image of a file at a place: its pixels, or the bytes of an image file."""
+
+_ABOUT = Fields({"form": one_of(tuple(READERS)), "files": ListOf(TEXT), "names": ListOf(TEXT)})
+"""The form of what a record says beside its places."""
 
 
 def source_images(layout: Layout, pool: str) -> SourceImages | None:

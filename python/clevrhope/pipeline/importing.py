@@ -125,7 +125,7 @@ def import_source(
     chosen = choose_splits(source, hops, splits)
     layout = Layout(out)
     if path.resolve() in (out.resolve(), *out.resolve().parents):
-        raise ConfigError(f"{out}: inside {path}, into which nothing is written; choose another --out")
+        raise ConfigError(f"{out}: is inside {path}, into which nothing is written; choose another --out")
     with locked_layout(out):
         manifest = read_manifest(layout.manifest)
         if manifest is not None and not (manifest.source and manifest.source["form"] == source.form):
@@ -186,7 +186,11 @@ def _blocks(split: SourceSplit, numbering: Numbering, verb: str, progress: Progr
             n += len(columns["answers"])
             advance(len(columns["answers"]))
     if n != split.n_questions:
-        raise DatasetError(f"{split.file}: {n:,} questions were read; expected {split.n_questions:,}")
+        raise DatasetError(
+            f"{split.file}: {n:,} questions were read, but {split.n_questions:,} were counted; in CLEVR's "
+            "form, each question has the key question_index once, and nothing else has it; remove it from "
+            "other objects, or download the file again"
+        )
 
 
 def _numbering(

@@ -57,8 +57,8 @@ from clevrhope.splits.kinds import SPLITS
 METADATA = "clevrhope"
 """The key of a Parquet file's metadata, and of a split in shards.json, that says what it holds."""
 
-_LISTED = MapOf(MapOf(Fields({"questions": INDEX}, {METADATA: MapOf(ANY)})))
-"""The form of shards.json."""
+_LISTED = MapOf(MapOf(Fields({"questions": INDEX}, {METADATA: MapOf(ANY)}), keys=NAME), keys=NAME)
+"""The form of shards.json, whose keys are the names of folders and splits."""
 
 PART = "a part of the split, whose questions are numbered from 0 anew: predictions of the whole do not fit"
 """The note about one file of several that is read by itself."""
@@ -74,14 +74,14 @@ _SHARD = re.compile(r"([A-Za-z0-9_]+)-\d{6}\.tar")
 def _about_form(kind: QuestionKind) -> Fields:
     """The form of what is said of questions of a kind; names in it become parts of paths."""
     names: dict[str, Kind] = dict.fromkeys(("hop", "split", "pool", *kind.names), NAME)
-    lists = dict.fromkeys(kind.lists.keys() - kind.optional.keys(), ListOf(ANY))
+    lists = {name: ListOf(ANY) for name in kind.lists if name not in kind.optional}
     return Fields(
         {
             "dataset": TEXT,
             "kind": one_of(tuple(KINDS)),
             "attributes": MapOf(ListOf(TEXT), keys=NAME),
             "constraints": Fields({"max_objects": INDEX}),
-            "file": Fields(names | lists, {"n_originals": INDEX}),
+            "file": Fields({**names, **lists}, {"n_originals": INDEX}),
             "vocab": VOCAB,
             "widths": ListOf(INDEX, 2),
             "sha256": SHA256,
@@ -243,7 +243,7 @@ def _found(
             )
     scenes = {
         pool: lambda pool=pool: chain(*(each.scenes() for each in splits if each.pool == pool))
-        for pool in {each.pool for each in splits}
+        for pool in dict.fromkeys(each.pool for each in splits)
     }
     about = splits[0].about
     return Source(

@@ -140,15 +140,18 @@ def check_parts(paths: Sequence[Path]) -> None:
     """Checks that all files of a split are there, each once, if their names say how many there are.
 
     Raises:
-        DatasetError: one is missing, or there are two of one part.
+        DatasetError: one is missing, there are two of one part, or files of two exports.
     """
     found = [_PART.fullmatch(path.stem) for path in paths]
     parts = [(int(each[1]), int(each[2])) if each else (0, 1) for each in found]
     n = max(n for _, n in parts)
-    missing = next((f"; {number} is missing" for number in range(n) if (number, n) not in parts), "")
+    missing = next((f"file {k} is missing; download it" for k in range(n) if (k, n) not in parts), "")
     if missing or len(parts) != n:
         wanted = f"files 0 to {n - 1} of {n} of the split, each once" if n > 1 else "one file of the split"
-        raise DatasetError(f"{listed(paths, most=4)}: expected {wanted}{missing}")
+        remedy = missing or "remove the others"
+        if any(other != n for _, other in parts):
+            wanted, remedy = "the files of one export", "remove those of the others"
+        raise DatasetError(f"{listed(paths, most=4)}: expected {wanted}; {remedy}")
 
 
 def _plain(kind: str) -> str:
