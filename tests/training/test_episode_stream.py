@@ -12,6 +12,7 @@ import clevrhope
 from clevrhope.errors import ConfigError
 from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import build
+from clevrhope.splits.nonce.episodes import Episode, EpisodeStream
 from clevrhope.splits.nonce.kinds import NONCE_SPLITS
 from clevrhope.training.stream import Stream
 from wording import refused
@@ -47,6 +48,23 @@ def test_episodes_are_those_of_a_build(built: Path, split: str, tmp_path: Path) 
     for items in (stream, made(split, cache=tmp_path / "cache"), pickle.loads(pickle.dumps(stream))):
         check_same(items, loaded)
     assert "support_images" not in next(iter(made(split, images=False)))
+
+
+def test_they_are_drawn_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+    episodes = EpisodeStream.episodes
+
+    def counted(stream: EpisodeStream, first: int, n: int) -> list[Episode]:
+        drawn.append(n)
+        return episodes(stream, first, n)
+
+    monkeypatch.setattr(EpisodeStream, "episodes", counted)
+    stream = made()
+    sent = pickle.dumps(stream)
+    assert "support_images" in next(iter(stream))
+    assert drawn == [N]
+    next(iter(pickle.loads(sent)))
+    assert drawn == [N, N]
 
 
 def test_their_order_follows_from_seed_and_epoch() -> None:
