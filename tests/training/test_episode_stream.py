@@ -77,7 +77,14 @@ def test_their_order_follows_from_seed_and_epoch() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"limit": None}, {"limit": 100_001}, {"hop": "rubber_cylinder"}, {"diversity": 4}]
+    "changes",
+    [
+        {"limit": None},
+        {"limit": 100_001},
+        {"hop": "rubber_cylinder"},
+        {"diversity": 4},
+        {"split": "nonce_unsen"},
+    ],
 )
 def test_what_episodes_do_not_have_is_refused(changes: dict[str, Any]) -> None:
     with refused(ConfigError):

@@ -31,7 +31,7 @@ from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import is_covr
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
-from clevrhope.splits.nonce.kinds import SCENES, TOLD, is_nonce
+from clevrhope.splits.nonce.kinds import NONCE_SPLITS, SCENES, TOLD, is_nonce
 from clevrhope.version import DATASET_VERSION
 
 
@@ -156,6 +156,7 @@ def open_split_source(
     second = second_palette(limits)
     known = wanted_splits(found, None, second)
     if split not in known:
+        known = (*known, *(NONCE_SPLITS if hop == NONE else ()))
         raise ConfigError(
             f'no split "{split}" of {found.name}{suggestion(split, known)}; known: {", ".join(known)}'
         )
