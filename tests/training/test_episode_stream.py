@@ -12,6 +12,7 @@ import clevrhope
 from clevrhope.errors import ConfigError
 from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import build
+from clevrhope.splits.nonce.episodes import Episode, EpisodeStream
 from clevrhope.splits.nonce.kinds import NONCE_SPLITS
 from clevrhope.training.stream import Stream
 from wording import refused
@@ -49,6 +50,23 @@ def test_episodes_are_those_of_a_build(built: Path, split: str, tmp_path: Path) 
     assert "support_images" not in next(iter(made(split, images=False)))
 
 
+def test_they_are_drawn_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+    episodes = EpisodeStream.episodes
+
+    def counted(stream: EpisodeStream, first: int, n: int) -> list[Episode]:
+        drawn.append(n)
+        return episodes(stream, first, n)
+
+    monkeypatch.setattr(EpisodeStream, "episodes", counted)
+    stream = made()
+    sent = pickle.dumps(stream)
+    assert "support_images" in next(iter(stream))
+    assert drawn == [N]
+    next(iter(pickle.loads(sent)))
+    assert drawn == [N, N]
+
+
 def test_their_order_follows_from_seed_and_epoch() -> None:
     stream = made(images=False, limit=40, shuffle=7)
     epochs = [[item["question_index"] for item in stream] for _ in range(2)]
@@ -59,7 +77,14 @@ def test_their_order_follows_from_seed_and_epoch() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"limit": None}, {"limit": 100_001}, {"hop": "rubber_cylinder"}, {"diversity": 4}]
+    "changes",
+    [
+        {"limit": None},
+        {"limit": 100_001},
+        {"hop": "rubber_cylinder"},
+        {"diversity": 4},
+        {"split": "nonce_unsen"},
+    ],
 )
 def test_what_episodes_do_not_have_is_refused(changes: dict[str, Any]) -> None:
     with refused(ConfigError):

@@ -20,14 +20,18 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
+from clevrhope.experiments.checks import findings
+from clevrhope.experiments.config import read_experiment
+from clevrhope.experiments.plan import make_plan
 from clevrhope.metrics.baselines import baseline
+from clevrhope.metrics.request_files import write_requests
 from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline.paraphrases import make_paraphrases
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.report.runs import find_sources
 from clevrhope.report.setups import dropped, setup_of
 from clevrhope.training.evaluation import evaluate
-from clevrhope.training.request import TrainRequest, default_out, parse_drops
+from clevrhope.training.request import default_out, parse_drops
 from clevrhope.training.train_sets import kept_rows, open_train_set
 from wording import check_refused, check_words, refused
 
@@ -67,7 +71,7 @@ def test_a_model_learns_the_words_of_the_suite_and_is_scored_on_its_pairs(
     check_refused(BindingError, run, dataset=folder)
 
 
-def test_the_added_questions_come_on_top(run: Train, folder: Path, tmp_path: Path) -> None:
+def test_the_added_questions_come_on_top(run: Train, folder: Path) -> None:
     layout = Layout(folder)
     reader, _, _ = open_train_set(layout, HOP, "train_carets", 100)
     assert len(reader) == 110
@@ -77,8 +81,6 @@ def test_the_added_questions_come_on_top(run: Train, folder: Path, tmp_path: Pat
     np.testing.assert_array_equal(reader.answers[is_own], plain.answers)
     np.testing.assert_array_equal(reader.image_idxs[is_own], plain.image_idxs)
     check_refused(ConfigError, run, dataset=folder, split="train_carets", size=5000)
-    request = TrainRequest("lstm", folder, HOP, size=105, seed=0, out=tmp_path, split="train_carets")
-    assert request.n_questions == 115
 
 
 def test_an_interrupted_run_goes_on_to_the_same_weights(run: Train, folder: Path, tmp_path: Path) -> None:
@@ -110,6 +112,7 @@ def test_paraphrases_of_train_come_behind_its_questions(run: Train, dataset: Pat
     assert [check.name for check in audit(folder).checks if check.faults and check.name != "images"] == []
     layout = Layout(folder)
     table, vocab, info = open_train_set(layout, HOP, "train_people", 100)
+    check_refused(ConfigError, open_train_set, layout, HOP, "train_peple", 100)
     own = open_train_set(layout, HOP, "train", 100)[0]
     assert (len(table), table.pool, info["split"]) == (103, own.pool, "train_people")
     for name in ("answers", "image_idxs"):
@@ -117,13 +120,46 @@ def test_paraphrases_of_train_come_behind_its_questions(run: Train, dataset: Pat
     words = vocab.questions()
     assert [words[token] for token in table.questions[102] if token][-4:] == ["2-say", ",", "zyx", "<END>"]
     assert table.sentences()[100:] == [texts[k]["text"] for k in (0, 3, 1)]
+    plan = tmp_path / "plan.toml"
+    for batch in (103, 104):  # the plan of an experiment counts the texts, too
+        plan.write_text(
+            f"""[[dataset]]
+name = "own"
+folder = "{folder}"
+build = [{{ hops = ["{HOP}"] }}]
+[[model]]
+name = "question_only"
+sizes = [100]
+seeds = [1]
+options = ["--split", "train_people"]
+set = {{ "recipe.batch_size" = {batch} }}
+"""
+        )
+        told = [*findings(make_plan(read_experiment(plan)))]
+        assert len(told) == batch - 103
+    check_words(str(told[0]))
     run(dataset=folder, split="train_people")
     (own_words,) = evaluate(tmp_path / "run", checkpoints=["last"], device="cpu")
     assert own_words.unknown_words == ()
-    assert not list(baseline(folder, "always_no", suite="people"))  # pairs on train are for training alone
+    for answers in (
+        lambda: list(baseline(folder, "always_no", suite="people")),
+        lambda: score_suite(folder, "people", own_words.path, seed=1),
+        lambda: write_requests(folder, tmp_path / "asked.jsonl", suite="people", seed=1),
+        lambda: evaluate(tmp_path / "run", suite="people", checkpoints=["last"], device="cpu"),
+    ):
+        check_refused(ConfigError, answers)
     kept = without_suites(layout, existing_manifest(layout.manifest), HOP, "train")
     assert HOP not in kept.suites
     assert not layout.suite_h5(HOP, "people", "train").exists()
+
+
+def test_texts_about_a_test_set_alone_are_no_train_set(dataset: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(dataset, tmp_path / "data"))
+    file = tmp_path / "texts.jsonl"
+    file.write_text(json.dumps({"id": f"{HOP}/complex_ood/3", "text": "Which would you say?"}))
+    make_paraphrases(folder, "other", [file])
+    check_refused(ConfigError, open_train_set, Layout(folder), HOP, "train_other", 10)
+    check_refused(ConfigError, score_suite, folder, "other", file, seed=1, hops=["none"])
 
 
 def test_a_train_set_that_was_not_made(folder: Path, cli: Cli) -> None:

@@ -10,14 +10,15 @@ from pathlib import Path
 from clevrhope.dataset.folder_check import no_dataset
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, check_no_part, existing_manifest, read_manifest
-from clevrhope.dataset.question_kinds import KINDS, SINGLE, QuestionKind, kind_of
+from clevrhope.dataset.question_kinds import KINDS, PAIRS, SINGLE, QuestionKind, kind_of
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.suite_questions import augmented_split
 from clevrhope.errors import ConfigError, DatasetError, command_line, listed
 from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import COVR_SPLITS
 from clevrhope.splits.hops import NONE, name_order
-from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.kinds import SPLITS, TRAIN
 from clevrhope.splits.palettes import MARK
 
 MAX_LISTED = 12
@@ -125,18 +126,30 @@ def choose_suite(
 
 
 def no_suite(folder: Path, suite: str, hop: str | None = None) -> ConfigError:
-    """The error for a HOP, or a whole folder, without a suite."""
+    """The error for a HOP, or a whole folder, that has a suite on no test set, or not at all."""
     of = f" of {hop}" if hop else ""
+    command = suite_command(folder, suite, hop)
+    if there := {path.stem for path in _pairs_of(folder, suite, hop or "*")}:
+        return ConfigError(
+            f'{folder}: the suite "{suite}"{of} has texts about {", ".join(sorted(there))} alone, and '
+            f"about no test set; make it again with some, too: {command}"
+        )
     made = sorted({path.name for path in folder.glob("hops/*/suites/*")})
     near = "" if suite in made else suggestion(suite, made)
-    command = suite_command(folder, suite, hop)
     return ConfigError(f'{folder}: no suite "{suite}"{of}{near}; to make it: {command}')
 
 
 def no_train_set(layout: Layout, hop: str, suite: str) -> ConfigError:
     """The error for a HOP without the train set that has questions of a suite."""
     wanted = augmented_split(suite)
+    if _is_of_texts(layout.root, suite):
+        return ConfigError(
+            f'{layout.root}: the suite "{suite}" has no texts about {TRAIN.name} of {hop}; make it again '
+            f"with some, too: {suite_command(layout.root, suite)}"
+        )
     made = sorted(path.stem for path in layout.hop(hop).glob(f"suites/*/{augmented_split('*')}.h5"))
+    of_texts = layout.hop(hop).glob(f"suites/*/{TRAIN.name}.h5")
+    made += [augmented_split(path.parent.name) for path in of_texts]
     command = command_line("suite", suite, layout.root, "--hop", hop, "--train")
     return ConfigError(
         f'{layout.root}: no train set "{wanted}" of {hop}{suggestion(wanted, made)}; to make it: {command}'
@@ -144,8 +157,24 @@ def no_train_set(layout: Layout, hop: str, suite: str) -> ConfigError:
 
 
 def suite_command(folder: Path, suite: str, hop: str | None = None) -> str:
-    """The command that makes a suite, for one HOP or for all."""
+    """The command that makes a suite, for one HOP or for all; one of texts is made for all HOPs at once."""
+    if _is_of_texts(folder, suite):
+        return command_line("suite", suite, folder, "--texts", "FILE")
     return command_line("suite", suite, folder, *(["--hop", hop] if hop else []))
+
+
+def _is_of_texts(folder: Path, suite: str) -> bool:
+    """Whether a suite has paraphrases from elsewhere, not pairs by templates."""
+    return any("texts" in read_table(path, PAIRS) for path in _pairs_of(folder, suite)[:1])
+
+
+def _pairs_of(folder: Path, suite: str, hop: str = "*") -> list[Path]:
+    """The files of a suite's pairs, of one HOP or of all."""
+    layout = Layout(folder)
+    hops = sorted(path.name for path in folder.glob(f"hops/{hop}"))
+    return [
+        layout.suite_h5(each, suite, split) for each in hops for split in suite_splits_in(layout, each, suite)
+    ]
 
 
 def find_hop(layout: Layout, name: str) -> str:

@@ -14,10 +14,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from clevrhope._core import ProgramTokens
-from clevrhope.dataset.contents import same_hop
+from clevrhope.dataset.contents import find_hop, same_hop
 from clevrhope.dataset.covr_questions import words_of
 from clevrhope.dataset.folder_check import is_published
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.suite_questions import n_augmented, suite_of_split
 from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab
 from clevrhope.errors import ClevrhopeError, ConfigError, MissingFileError
 from clevrhope.experiments.build_files import Places, write_settings
@@ -228,7 +229,8 @@ def _check_runs(
                 tests = read_names(answers["splits"]) or None
                 there = [each for each in built.splits[request.hop] if is_covr(each) == request.is_of_sets]
                 chosen_splits(there, request.hop, tests)
-        kind = (request.size, request.split, bool(request.drop_types))
+        n_questions = _n_trained_on(request, dataset)
+        kind = (n_questions, request.split, bool(request.drop_types))
         if kind in checked:
             continue
         checked.add(kind)
@@ -237,9 +239,22 @@ def _check_runs(
             continue
         from clevrhope.training.run import check_settings
 
-        made = check_settings(request, (built.covr_vocab if request.is_of_sets else None) or built.vocab)
+        vocab = (built.covr_vocab if request.is_of_sets else None) or built.vocab
+        made = check_settings(request, vocab, n_questions)
         _check_reads(getattr(made, "feature_kind", ""), model.name, model.features, dataset)
     return [sentence for sentences in held_out.values() for sentence in sentences]
+
+
+def _n_trained_on(request: "TrainRequest", dataset: DatasetConfig) -> int:
+    """Number of questions that a run trains on, including those that a suite added to the train set."""
+    from clevrhope.training.train_sets import open_train_set
+
+    if suite_of_split(request.split) is None:
+        return request.size
+    if dataset.folder is None:
+        return n_augmented(request.size)
+    layout = Layout(dataset.folder)
+    return len(open_train_set(layout, find_hop(layout, request.hop), request.split, request.size)[0])
 
 
 def _check_own(options: Sequence[str], what: str) -> None:

@@ -13,7 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.answer_counts import answer_counts, most_frequent
-from clevrhope.dataset.contents import choose_suite, find_hop, hops_in, of_episodes_alone, splits_in
+from clevrhope.dataset.contents import (
+    choose_suite,
+    find_hop,
+    hops_in,
+    no_suite,
+    of_episodes_alone,
+    splits_in,
+)
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.oracle import execute_programs
@@ -63,6 +70,8 @@ def baseline(
         return (row for row, _, _ in play(layout.root, kind))
     if suite is not None:
         chosen = tuple(place for place in choose_suite(layout, suite, hops) if place[1] != TRAIN.name)
+        if not chosen:
+            raise no_suite(layout.root, suite)
     else:
         names = [find_hop(layout, name) for name in hops] or hops_in(layout)
         chosen = tuple(

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.contents import choose, choose_suite, of_episodes_alone
+from clevrhope.dataset.contents import choose, choose_suite, no_suite, of_episodes_alone
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout, image_filename
@@ -136,7 +136,10 @@ def chosen_splits(
         single = [name for name in splits if not is_covr(name)]
         there = choose(layout, hops or None, single or None) if single or not several else ()
         made = (*there, *(choose(layout, hops or None, several, SETS) if several else ()))
-    return [place for place in made if place[1] in splits or has_to_be_answered(place[1])]
+    chosen = [place for place in made if place[1] in splits or has_to_be_answered(place[1])]
+    if suite is not None and not chosen:
+        raise no_suite(layout.root, suite)
+    return chosen
 
 
 def _requests(

@@ -31,7 +31,7 @@ from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import is_covr
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
-from clevrhope.splits.nonce.kinds import SCENES, TOLD, is_nonce
+from clevrhope.splits.nonce.kinds import NONCE_SPLITS, SCENES, TOLD, is_nonce
 from clevrhope.version import DATASET_VERSION
 
 
@@ -112,6 +112,12 @@ class SplitSource:
 class EpisodeSource(SplitSource):
     """As many episodes with nonce words in a condition as the job's goal; each tells the types of words."""
 
+    _made: list[NonceEngine] = field(default_factory=list, init=False, repr=False, compare=False)
+    """What has drawn the episodes, once it has; other processes draw them anew."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_made": []}
+
     @property
     def group(self) -> int:
         """Images stand alone."""
@@ -119,7 +125,9 @@ class EpisodeSource(SplitSource):
 
     def scene_engine(self, engine: Engine) -> NonceEngine:
         """What makes the scenes of queries and of supports."""
-        return NonceEngine(engine, self.job.goal, TOLD)
+        if not self._made:
+            self._made.append(NonceEngine(engine, self.job.goal, TOLD))
+        return self._made[0]
 
     def _table(self, engine: Engine, limit: int | None) -> QuestionTable:
         return self.scene_engine(engine).table(self.job.split)
@@ -148,6 +156,7 @@ def open_split_source(
     second = second_palette(limits)
     known = wanted_splits(found, None, second)
     if split not in known:
+        known = (*known, *(NONCE_SPLITS if hop == NONE else ()))
         raise ConfigError(
             f'no split "{split}" of {found.name}{suggestion(split, known)}; known: {", ".join(known)}'
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.binding import difference
-from clevrhope.dataset.contents import find_hop, same_hop, splits_in, suite_splits, suite_splits_in
+from clevrhope.dataset.contents import find_hop, no_suite, same_hop, splits_in, suite_splits, suite_splits_in
 from clevrhope.dataset.covr_questions import rows_sha256
 from clevrhope.dataset.folder import Folder, identity
 from clevrhope.dataset.folder_check import check_in_place
@@ -114,6 +114,8 @@ def open_run(
                 f"{folder.root}: the run is about {mine}, and the questions of the suite {suite} are about "
                 f"{theirs}; choose a run on {TRAIN.name if of_sets else COVR_TRAIN}"
             )
+        if not chosen_splits(tested, hop, None):
+            raise no_suite(layout.root, suite, hop)
     chosen = chosen_splits(tested, hop, splits, place=f"{layout.root}: ")
     about = identity(
         Folder.open(layout.root).manifest,

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from clevrhope.dataset.suite_questions import augmented_split, n_augmented, suite_of_split
+from clevrhope.dataset.suite_questions import augmented_split, suite_of_split
 from clevrhope.errors import ConfigError, shown
 from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import check_at_least, suggestion
@@ -142,11 +142,6 @@ class TrainRequest:
                 "--shots: it is the number of held-out questions to train on nevertheless, but nothing is "
                 "held out; add --covr-split or --iid-size-of"
             )
-
-    @property
-    def n_questions(self) -> int:
-        """Number of questions that are trained on, including those that a suite added."""
-        return self.size if self.split == TRAIN.name or self.is_of_sets else n_augmented(self.size)
 
     @property
     def is_of_sets(self) -> bool:

@@ -74,7 +74,7 @@ def train(
         return finish(began, loop, member)
 
 
-def check_settings(request: TrainRequest, vocab: Vocab) -> nn.Module:
+def check_settings(request: TrainRequest, vocab: Vocab, n_questions: int) -> nn.Module:
     """Checks that a request's model can be built with its settings and trained by its recipe.
 
     Nothing is read or trained: the weights have shapes but no values.
@@ -82,6 +82,7 @@ def check_settings(request: TrainRequest, vocab: Vocab) -> nn.Module:
     Args:
         request: the request to check.
         vocab: vocabulary of the dataset, which need not exist yet.
+        n_questions: number of questions to train on, including those that a suite added.
 
     Returns:
         The model on torch's device "meta", from which its kind of features and its ways can be read.
@@ -95,7 +96,7 @@ def check_settings(request: TrainRequest, vocab: Vocab) -> nn.Module:
     if request.init_from is None:
         getattr(model, "check_begin", lambda: None)()
     for stage in recipe_of(model, request).stages:
-        check_stage(model, stage, request.n_questions)
+        check_stage(model, stage, n_questions)
     return model
 
 
