@@ -110,7 +110,7 @@ def test_requests_and_replies_there_and_back(cli: Cli, make: Make, tmp_path: Pat
     given = ["answers", replies, "--requests", requests, "--out", out]
     told = json.loads(cli(*given, "--json").out)
     assert (told["replies"], told["unreadable"]) == (10, 5)
-    assert read_origin(out) == ("vlm", "not trained on the splits")
+    assert read_origin(out) == ("vlm", "not trained on the splits", "")
     found = score(folder, out, seed=1, bootstrap=0, by=(), partial=True)
     assert "Of these predictions: not trained on the splits." in list(scores_lines(found))
     scores = found.condition(HOP)

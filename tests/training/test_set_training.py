@@ -23,7 +23,6 @@ from clevrhope.features.store import open_store
 from clevrhope.pipeline.paraphrases import make_paraphrases
 from clevrhope.training.data import Questions
 from clevrhope.training.evaluation import evaluate
-from clevrhope.training.request import TrainRequest
 from clevrhope.training.train_sets import kept_rows
 from wording import check_refused, check_words, refused
 
@@ -145,5 +144,3 @@ def test_models_of_one_image_and_suites_are_refused(run: Train, folder: Path, tm
     check_refused(ConfigError, run, **of_sets)
     run(model="question_only", settings={"hidden": 8, "recipe.batch_size": 8}, updates=2, **of_sets)
     check_refused(ConfigError, evaluate, tmp_path / "run", suite="rad", device="cpu")
-    request = TrainRequest("film", folder, HOP, size=90, seed=0, out=tmp_path, split="covr_train")
-    assert request.n_questions == 90
