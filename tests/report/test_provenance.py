@@ -113,7 +113,7 @@ def test_a_finished_experiment_is_published(
     set_done(plan)
     with monkeypatch.context() as patched, refused(DatasetError):
         patched.setattr("clevrhope.experiments.publication.write_report", None)
-        publish(plan, grid)  # a file, which is told before the report is written
+        publish(plan, grid)  # refused before the report is written, since it is a file
     cli("experiment", grid, "--out", tmp_path / "out", "--publish", docs)
     assert sorted(path.name for path in docs.iterdir()) == ["grid.csv", "grid.json"]
     found = json.loads((docs / "grid.json").read_text())
