@@ -19,7 +19,6 @@ from clevrhope.dataset.question_kinds import (
     ABSENT,
     NONCE,
     PAIRS,
-    QUESTIONS,
     SET_PAIRS,
     SETS,
     SINGLE,
@@ -309,24 +308,6 @@ class QuestionTable:
             raise ValueError("without a vocabulary there are no names")
         found: list[str] = getattr(self.vocab, part)()
         return found
-
-
-def joined_tables(parts: Sequence[QuestionTable], pool: str, images: Numbers) -> QuestionTable:
-    """The questions of all parts, with these images of a pool; token rows are padded to the longest."""
-    sentences = [part.sentences for part in parts]
-    columns: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name, column in QUESTIONS.items()
-        if not column.row and name != "image_idxs"
-    }
-    columns["image_idxs"] = images
-    columns |= {name: padded([getattr(part, name) for part in parts]) for name in ("questions", "programs")}
-    return QuestionTable(
-        parts[0].kind,
-        columns,
-        texts=lambda: [sentence for of_part in sentences for sentence in of_part()],
-        pool=pool,
-    )
 
 
 def padded(rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:

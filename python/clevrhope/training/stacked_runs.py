@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from clevrhope.dataset.question_table import QuestionTable, joined_tables
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.vocab import vocab_digest
 from clevrhope.errors import ClevrhopeError, ConfigError
 from clevrhope.features.store import PoolFeatures
@@ -32,6 +32,7 @@ from clevrhope.training.recipe_settings import recipe_of
 from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run import finish, finished_summary
 from clevrhope.training.run_folder import WRITTEN
+from clevrhope.training.train_sets import joined_tables
 
 
 def train_together(

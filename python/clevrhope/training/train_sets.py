@@ -14,8 +14,8 @@ import numpy.typing as npt
 from clevrhope.dataset.contents import find_split, no_train_set
 from clevrhope.dataset.covr_questions import read_description, rows_sha256
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.question_kinds import ADDED, PAIRS
-from clevrhope.dataset.question_table import QuestionTable, joined_tables, open_split, read_table
+from clevrhope.dataset.question_kinds import ADDED, PAIRS, QUESTIONS, Numbers
+from clevrhope.dataset.question_table import QuestionTable, open_split, padded, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_questions import n_augmented, suite_of_split
 from clevrhope.dataset.vocab import Vocab, read_vocab
@@ -67,6 +67,24 @@ def open_train_set(
     table = read_table(h5, ADDED, limit=n_augmented(size), vocab=vocab).check()
     binding = {"split": split, "suite_fingerprint": table.fingerprint}
     return table, vocab, binding
+
+
+def joined_tables(parts: Sequence[QuestionTable], pool: str, images: Numbers) -> QuestionTable:
+    """The questions of all parts, with these images of a pool; token rows are padded to the longest."""
+    sentences = [part.sentences for part in parts]
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name, column in QUESTIONS.items()
+        if not column.row and name != "image_idxs"
+    }
+    columns["image_idxs"] = images
+    columns |= {name: padded([getattr(part, name) for part in parts]) for name in ("questions", "programs")}
+    return QuestionTable(
+        parts[0].kind,
+        columns,
+        texts=lambda: [sentence for of_part in sentences for sentence in of_part()],
+        pool=pool,
+    )
 
 
 def kept_rows(
