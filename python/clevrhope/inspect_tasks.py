@@ -5,8 +5,6 @@ tasks. docs/vlms.md has an example.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -42,9 +40,6 @@ if TYPE_CHECKING:
 
 Attributes = dict[str, list[str]]
 Row = Mapping[str, Any]
-
-_FOLDERS: list[TemporaryDirectory[str]] = []
-"""Of images that a dataset has in HDF5 alone; they are removed when the program ends."""
 
 
 @task
@@ -133,6 +128,7 @@ def _task(
     **of_episodes: Any,
 ) -> Task:
     from clevrhope.dataset.folder import Folder
+    from clevrhope.metrics.task_requests import about_requests, answer_key, task_requests
     from clevrhope.pipeline.importing import dataset_of
     from clevrhope.runtime.progress import LOG
 
@@ -144,9 +140,11 @@ def _task(
         prompt = find_instruction(instruction)
         root = dataset_of(Path(dataset), LOG.info).resolve()
         chosen = of_episodes or {"hops": _names(hop), "splits": _names(split), "suite": suite}
-        rows = _requests(root, limit=limit, seed=seed or 0, **chosen)
+        rows = task_requests(root, limit=limit, seed=seed or 0, **chosen)
         known = (
-            ((_key(str(root), None).answer(row), "") for row in rows) if of_episodes else _about(root, rows)
+            ((answer_key(str(root)).answer(row), "") for row in rows)
+            if of_episodes
+            else about_requests(root, rows)
         )
         samples = [_sample(row, about, prompt) for row, about in zip(rows, known, strict=True)]
         of_world = Folder.open(root, finished=False).attributes
@@ -162,78 +160,8 @@ def _task(
     )
 
 
-def _requests(root: Path, suite: str | None = None, **choice: Any) -> Sequence[Row]:
-    """What is asked, as `clevrhope ask` writes it; of a suite, all questions of its pairs."""
-    from clevrhope.metrics.nonce_requests import NonceRequests
-    from clevrhope.metrics.request_files import read_requests, write_requests
-
-    _FOLDERS.append(TemporaryDirectory(prefix="clevrhope-"))
-    out = Path(_FOLDERS[-1].name) / "requests.jsonl"
-    if "controls" in choice:
-        NonceRequests(root, **choice).write(out)
-    else:
-        write_requests(root, out, suite=suite, **choice)
-    rows = list(read_requests(out))
-    if suite is None:
-        return rows
-    hops, splits = ([*dict.fromkeys(row[key] for row in rows)] for key in ("hop", "split"))
-    write_requests(root, out, **{**choice, "hops": hops, "splits": splits, "limit": None})
-    return [*_of_pairs(root, suite, rows, list(read_requests(out)))]
-
-
-def _of_pairs(root: Path, suite: str, made: Sequence[Row], of_splits: Sequence[Row]) -> Iterator[Row]:
-    """The questions of pairs, each once, of those that the suite made and those of the splits.
-
-    Pairs of which only one question is there are left out.
-    """
-    by_place = {_place(row): row for row in (*made, *of_splits)}
-    for hop, split in dict.fromkeys((row["hop"], row["split"]) for row in made):
-        sides = enumerate(_key(str(root), suite).pairs(hop, suite, split).orig_idxs.tolist())
-        places = [(hop, split, *((suite, row) if own < 0 else (None, own))) for row, own in sides]
-        whole = [pair for pair in zip(places[::2], places[1::2], strict=True) if by_place.keys() >= {*pair}]
-        yield from (by_place[place] for place in dict.fromkeys(chain.from_iterable(whole)))
-
-
-def _place(row: Row) -> tuple[str, str, str | None, int]:
-    """Where a question is: HOP, split, the suite that made it, and its number there."""
-    return row["hop"], row["split"], row.get("suite"), row["question_index"]
-
-
-@cache
-def _key(root: str, suite: str | None) -> Any:
-    """The `AnswerKey` of a suite, or the `Episodes` of a folder."""
-    from clevrhope.metrics.answer_key import AnswerKey
-    from clevrhope.metrics.episodes import Episodes
-
-    return AnswerKey.of_suite(Path(root), suite) if suite else Episodes(root)
-
-
 def _names(names: str | Sequence[str]) -> list[str]:
     return [*filter(None, names.split(","))] if isinstance(names, str) else [*names]
-
-
-def _about(root: Path, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    """The right answer and the image of each request; of a set, the image that the question was made for."""
-    from clevrhope.dataset.layout import Layout
-    from clevrhope.dataset.question_table import open_split
-    from clevrhope.dataset.vocab import read_vocab
-    from clevrhope.metrics.answer_key import drawn_images
-
-    layout = Layout(root)
-
-    @cache
-    def known(hop: str, split: str, suite: str | None) -> tuple[list[str], list[str]]:
-        vocab = read_vocab(layout.suite_vocab(hop, suite) if suite else layout.vocab_of(split))
-        if suite:
-            table = _key(str(root), suite).pairs(hop, suite, split)
-        else:
-            table = open_split(layout, hop, split, vocab=vocab)
-        names, images = vocab.answers(), drawn_images(table).tolist()
-        return [names[number] for number in table.answers], [f"{table.pool}/{each}" for each in images]
-
-    for *place, number in map(_place, rows):
-        answers, images = known(*place)
-        yield answers[number], images[number]
 
 
 def _sample(row: Row, about: tuple[str, str], instruction: Instruction) -> Sample:
@@ -297,12 +225,13 @@ def pair_scores() -> Metric:
     def compute(scores: list[SampleScore]) -> Value:
         from clevrhope.metrics.suite_groups import CAPABILITY
         from clevrhope.metrics.suites import score_suite
+        from clevrhope.metrics.task_requests import answer_key
 
         found = {}
 
         def score(about: Row, predictions: Path) -> "Results":
             suite = about["pairs_of"]
-            key = _key(about["dataset"], suite)
+            key = answer_key(about["dataset"], suite)
             return score_suite(key, suite, predictions, seed=0, bootstrap=0)
 
         for row, fraction in _scored(scores, score):
@@ -425,5 +354,7 @@ def _read(state: TaskState, attributes: Attributes) -> str | None:
         _READERS[key] = ReplyReader(about["answers"], attributes)
     texts = [about["question"], state.output.completion]
     if "control" in about:
-        texts = [_key(about["dataset"], None).in_real_words(about, text) for text in texts]
+        from clevrhope.metrics.task_requests import answer_key
+
+        texts = [answer_key(about["dataset"]).in_real_words(about, text) for text in texts]
     return _READERS[key].read(*texts, asked=about.get("asked", ()))

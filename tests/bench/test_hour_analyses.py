@@ -18,9 +18,9 @@ from benchmarks import diversity_tables, noise, partners, slopes_by_cluster
 from benchmarks.noise import Runs, components, runs_for
 from benchmarks.palette_files import SECOND_DRAWS, nested_palettes, palette_files, partner_palettes
 from benchmarks.shared_questions import Score
-from clevrhope.experiments.config import find_file, read_experiment
 from clevrhope.experiments.noise import detectable, in_words
 from clevrhope.experiments.plan import make_plan
+from clevrhope.experiments.reading import find_file, read_experiment
 from clevrhope.runtime import assets
 
 SEEDS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 19)

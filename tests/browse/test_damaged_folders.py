@@ -5,15 +5,16 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import h5py
 import pytest
 from site_client import HOP, TOKEN, SiteClient, make_client, text_of
 
 from clevrhope.__main__ import run_command
-from clevrhope.browse import index
 from clevrhope.browse.folder import SiteFolder, SplitKey
-from clevrhope.browse.index import Index, Indexes, Making
+from clevrhope.browse.index import Index, read_index
+from clevrhope.browse.indexes import Indexes, Making
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import DatasetError, PredictionsError
 from clevrhope.runtime.progress import Progress, Silent
@@ -62,8 +63,12 @@ def test_an_index_is_made_again_once_what_it_lacks_can_be_read(
     whole, found = path.read_bytes(), text_of(make_client(copy).get(f"{address}&words=is"))
     spoil_first_questions(path)
     made = []
-    real = index.read_index
-    monkeypatch.setattr(index, "read_index", lambda *given: made.append(given) or real(*given))
+
+    def make(*given: Any) -> Index:
+        made.append(given)
+        return read_index(*given)
+
+    monkeypatch.setattr("clevrhope.browse.indexes.read_index", make)
     for _ in range(2):
         assert f"{path}:" in fault(spoilt.get(address))
     assert len(made) == 1
@@ -181,14 +186,12 @@ def test_a_manifest_that_is_damaged_is_a_sentence(copy: Path, spoilt: SiteClient
 def test_an_index_of_a_folder_that_changes_meanwhile_is_not_kept(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = index.read_index
-
     def change(folder: SiteFolder, hop: str, progress: Progress) -> Index:
         manifest = Layout(copy).manifest
         manifest.write_bytes(manifest.read_bytes() + b"\n")
-        return real(folder, hop, progress)
+        return read_index(folder, hop, progress)
 
-    monkeypatch.setattr(index, "read_index", change)
+    monkeypatch.setattr("clevrhope.browse.indexes.read_index", change)
     indexes = Indexes(SiteFolder(copy), Silent())
     with refused(DatasetError):
         made_index(indexes, HOP)
@@ -209,7 +212,7 @@ def made_index(indexes: Indexes, hop: str) -> Index:
 
 
 def test_only_the_latest_indexes_stay_in_memory(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index, "INDEXES_KEPT", 1)
+    monkeypatch.setattr("clevrhope.browse.indexes.INDEXES_KEPT", 1)
     indexes = Indexes(SiteFolder(dataset), Silent())
     made = made_index(indexes, HOP)
     assert indexes.get(HOP) is made
@@ -275,7 +278,7 @@ def test_an_index_that_fails_for_another_reason_is_a_sentence(
     def fail(*_: object) -> None:
         raise KeyError("color")
 
-    monkeypatch.setattr("clevrhope.browse.index.read_index", fail)
+    monkeypatch.setattr("clevrhope.browse.indexes.read_index", fail)
     client = make_client(dataset)
     for _ in range(50):
         answer = client.raw.get(f"/{TOKEN}/questions?hop={HOP}")

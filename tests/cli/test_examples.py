@@ -12,7 +12,7 @@ from test_help_groups import every_command
 
 from clevrhope.__main__ import commands
 from clevrhope.cli.arguments import read_examples
-from clevrhope.experiments.config import shipped_experiments
+from clevrhope.experiments.reading import shipped_experiments
 
 COMMANDS = {name: command for name, command in every_command() if not isinstance(command, click.Group)}
 

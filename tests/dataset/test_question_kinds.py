@@ -15,7 +15,7 @@ from clevrhope import ConfigError, DatasetError, PredictionsError, load
 from clevrhope.audit import audit
 from clevrhope.browse.addresses import Links, Query
 from clevrhope.browse.folder import SiteFolder, SplitKey
-from clevrhope.browse.index import Indexes
+from clevrhope.browse.indexes import Indexes
 from clevrhope.browse.models import Models
 from clevrhope.browse.pages import Pages
 from clevrhope.dataset.contents import splits_in

@@ -27,7 +27,7 @@ from page_blocks import Block, read_blocks
 from benchmarks.__main__ import benchmarks
 from clevrhope.__main__ import commands, run_command
 from clevrhope.config.sources import resolve_config
-from clevrhope.experiments.config import shipped_experiments
+from clevrhope.experiments.reading import shipped_experiments
 
 REPOSITORY = Path(__file__).parents[2]
 PAGES = [

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clevrhope.experiments.config import shipped_experiments
+from clevrhope.experiments.reading import shipped_experiments
 
 REPOSITORY = Path(__file__).parents[2]
 DOCS = REPOSITORY / "docs"

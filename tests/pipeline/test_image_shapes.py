@@ -18,7 +18,7 @@ from spoiling import Spoilt, failed
 from clevrhope.audit import audit
 from clevrhope.browse.addresses import Links, Query
 from clevrhope.browse.folder import SiteFolder, SplitKey
-from clevrhope.browse.index import Indexes
+from clevrhope.browse.indexes import Indexes
 from clevrhope.browse.models import Models
 from clevrhope.browse.pages import Pages
 from clevrhope.dataset.layout import Layout

@@ -11,8 +11,8 @@ import pytest
 from clevrhope.__main__ import run_command
 from clevrhope.experiments import engines
 from clevrhope.experiments.build_files import Places, write_settings
-from clevrhope.experiments.config import read_experiment
 from clevrhope.experiments.plan import Plan, make_plan
+from clevrhope.experiments.reading import read_experiment
 from wording import check_words
 
 FILES = Path(__file__).parent / "experiments"

@@ -9,7 +9,7 @@ from experiment_grid import GRID, plan_of
 
 from clevrhope.errors import ConfigError
 from clevrhope.experiments.checks import check_plan
-from clevrhope.experiments.config import read_experiment
+from clevrhope.experiments.reading import read_experiment
 from clevrhope.experiments.run import run_experiment
 from wording import check_refused, refused
 

@@ -13,8 +13,9 @@ from experiment_grid import FILES, check_steps, plan_of, run_here
 
 from clevrhope.errors import ConfigError
 from clevrhope.experiments.checks import check_plan
-from clevrhope.experiments.config import ModelConfig, read_experiment
+from clevrhope.experiments.config import ModelConfig
 from clevrhope.experiments.plan import make_plan
+from clevrhope.experiments.reading import read_experiment
 from clevrhope.experiments.run import run_experiment
 from wording import refused
 

@@ -10,8 +10,8 @@ from experiment_grid import FILES, GRID, check_steps, plan_of
 
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.experiments.build_files import subset_templates, subset_values
-from clevrhope.experiments.config import find_file, read_experiment, shipped_experiments
 from clevrhope.experiments.plan import make_plan
+from clevrhope.experiments.reading import find_file, read_experiment, shipped_experiments
 from clevrhope.models.names import MODELS
 from clevrhope.pipeline import build
 from clevrhope.runtime import assets

@@ -11,8 +11,8 @@ pytest.importorskip("torch")
 
 from clevrhope.experiments import engines
 from clevrhope.experiments import run as running
-from clevrhope.experiments.config import read_experiment
 from clevrhope.experiments.plan import Chain, Plan, make_plan
+from clevrhope.experiments.reading import read_experiment
 from clevrhope.experiments.run import run_experiment
 from clevrhope.training.checkpoints import states_in
 from clevrhope.training.evaluation import evaluate

@@ -21,8 +21,8 @@ from clevrhope.dataset.suite_files import without_suites
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.experiments.checks import findings
-from clevrhope.experiments.config import read_experiment
 from clevrhope.experiments.plan import make_plan
+from clevrhope.experiments.reading import read_experiment
 from clevrhope.metrics.baselines import baseline
 from clevrhope.metrics.request_files import write_requests
 from clevrhope.metrics.suites import score_suite

@@ -11,7 +11,8 @@ import numpy as np
 
 from clevrhope.browse.addresses import Links, Query
 from clevrhope.browse.folder import SiteFolder, SplitKey
-from clevrhope.browse.index import FACETS, Facet, Index, Indexes, Making
+from clevrhope.browse.index import FACETS, Facet, Index
+from clevrhope.browse.indexes import Indexes, Making
 from clevrhope.browse.models import OUTCOMES, Model, Models, accuracy, chosen_rows
 from clevrhope.browse.program_graph import GAP_Y, STEP_HEIGHT, STEP_WIDTH
 from clevrhope.browse.views import ImageView, PairLine, QuestionLine, Views
@@ -35,13 +36,8 @@ MOST_SPLITS_SHOWN = 60
 MOST_LETTERS = 90
 """Maximum length of the sentence beside a family."""
 
-SIZES: Mapping[str, Any] = {
-    "STEP_WIDTH": STEP_WIDTH,
-    "STEP_HEIGHT": STEP_HEIGHT,
-    "STEP_GAP": GAP_Y,
-}
+SIZES: Mapping[str, Any] = {"STEP_WIDTH": STEP_WIDTH, "STEP_HEIGHT": STEP_HEIGHT, "STEP_GAP": GAP_Y}
 """Sizes of steps in the drawing of a program."""
-
 
 ASSETS: Mapping[str, str] = {
     "style.css": "text/css",

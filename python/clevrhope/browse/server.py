@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clevrhope.browse.addresses import IMAGE_KINDS, Links, Query
 from clevrhope.browse.folder import SiteFolder, SplitKey
-from clevrhope.browse.index import Indexes
+from clevrhope.browse.indexes import Indexes
 from clevrhope.browse.models import Models, read_models
 from clevrhope.browse.pages import ASSETS, Pages, asset
 from clevrhope.errors import ClevrhopeError, ConfigError

@@ -28,11 +28,9 @@ from clevrhope.dataset.question_kinds import (
     QuestionKind,
     kind_of,
 )
-from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS, Ints, read_rows
+from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS, REMEDY, Ints, check_numbers, read_rows
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError, DatasetError
-
-_REMEDY = "run the dataset's build again"
 
 
 class QuestionTable:
@@ -278,7 +276,7 @@ class QuestionTable:
             raise ValueError(f"the table has no column {name}")
         with self._file.reading() as file:
             if name not in file:
-                raise DatasetError(f"{self.path}: it has no array {name}; {_REMEDY}")
+                raise DatasetError(f"{self.path}: it has no array {name}; {REMEDY}")
             found = read_rows(file, name, self._first + first, self._first + stop)
         self._check(name, found, first, stop)
         return found.astype(self.kind.columns[name].dtype, copy=False)  # other programs write wider types
@@ -294,7 +292,7 @@ class QuestionTable:
             row = int(np.argmax(faults.is_wrong))
             raise DatasetError(
                 f"{self.path}: {name}[{self._first + first + row}] is {numbers[row].tolist()}; expected "
-                f"{faults.expected(row)}; {_REMEDY}"
+                f"{faults.expected(row)}; {REMEDY}"
             )
 
     def _limit(self, column: Column) -> int:
@@ -370,40 +368,17 @@ def open_split(
     return read_table(path, kind, limit=limit, max_rows=max_rows, vocab=vocab).check()
 
 
-def check_numbers(
-    path: Path,
-    name: str,
-    numbers: Numbers,
-    limit: int,
-    *,
-    least: int = 0,
-    first: int = 0,
-    remedy: str = _REMEDY,
-) -> None:
-    """Checks that all numbers are at least `least` and below `limit`; `first` is the row where they begin.
-
-    Raises:
-        DatasetError: a number is not; names the first.
-    """
-    if numbers.size and (numbers.min() < least or numbers.max() >= limit):
-        row, *rest = np.argwhere((numbers < least) | (numbers >= limit))[0]
-        place = ", ".join(map(str, (first + row, *rest)))
-        raise DatasetError(
-            f"{path}: {name}[{place}] is {numbers[(row, *rest)]}; expected {least} to {limit - 1}; {remedy}"
-        )
-
-
 def _check_lists(path: Path, kind: QuestionKind, attributes: dict[str, Any]) -> None:
     """Checks that lists are there and as long as they should be; fills in those that a file may lack."""
     for name, other in kind.lists.items():
         if name not in attributes:
             if name not in kind.optional:
-                raise DatasetError(f"{path}: it has no attribute {name}; {_REMEDY}")
+                raise DatasetError(f"{path}: it has no attribute {name}; {REMEDY}")
             attributes[name] = (kind.optional[name],) * len(attributes[other])
         elif other and len(attributes[name]) != len(attributes[other]):
             raise DatasetError(
                 f"{path}: its attribute {name} has {len(attributes[name])} numbers; expected "
-                f"{len(attributes[other])}, one for each of {other}; {_REMEDY}"
+                f"{len(attributes[other])}, one for each of {other}; {REMEDY}"
             )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import deflate_chunks, inflate_chunks
+from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import write_whole
 
 Ints = npt.NDArray[np.int32]
@@ -23,6 +24,9 @@ COLUMN_CHUNK_ROWS = 4096
 """Rows per chunk of the arrays with one number per question; a multiple of `CHUNK_ROWS`."""
 
 COMPRESSION_LEVEL = 4
+
+REMEDY = "run the dataset's build again"
+"""What messages about damaged files suggest."""
 
 
 class QuestionWriter:
@@ -136,3 +140,26 @@ def read_rows(file: h5py.File, name: str, begin: int, end: int) -> npt.NDArray[A
     unpacked = inflate_chunks(chunks, item_size=item, chunk_size=chunk_rows * prod(dataset.shape[1:]) * item)
     rows = unpacked.view(dataset.dtype).reshape(-1, *dataset.shape[1:])
     return rows[begin - first : end - first]
+
+
+def check_numbers(
+    path: Path,
+    name: str,
+    numbers: npt.NDArray[np.integer[Any]],
+    limit: int,
+    *,
+    least: int = 0,
+    first: int = 0,
+    remedy: str = REMEDY,
+) -> None:
+    """Checks that all numbers are at least `least` and below `limit`; `first` is the row where they begin.
+
+    Raises:
+        DatasetError: a number is not; names the first.
+    """
+    if numbers.size and (numbers.min() < least or numbers.max() >= limit):
+        row, *rest = np.argwhere((numbers < least) | (numbers >= limit))[0]
+        place = ", ".join(map(str, (first + row, *rest)))
+        raise DatasetError(
+            f"{path}: {name}[{place}] is {numbers[(row, *rest)]}; expected {least} to {limit - 1}; {remedy}"
+        )

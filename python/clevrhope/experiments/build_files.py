@@ -1,4 +1,4 @@
-"""The files that an experiment's dataset is built with: settings, templates and properties.
+"""What an experiment's dataset is built with: its command line, settings, templates and properties.
 
 Templates and values can be subsets of the package's, for worlds that are simpler than CLEVR's.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from clevrhope.dataset.clevr_folder import TYPES
 from clevrhope.errors import ConfigError
-from clevrhope.experiments.config import DatasetConfig
+from clevrhope.experiments.config import BuildConfig, DatasetConfig
 from clevrhope.questions import NO_TEMPLATES, SYNONYMS, template_files
 from clevrhope.questions.suites import ORIGINALS, SUBJECTS, suite_folder, suite_names
 from clevrhope.runtime import assets
@@ -49,6 +49,34 @@ class Places:
         """The name of a suite in the dataset's folder; a part of one of the package's suites has its own."""
         own = self.own_suite(suite)
         return suite if own is None else own.name
+
+
+def build_arguments(build: BuildConfig, places: Places) -> list[str]:
+    """The command line of a build."""
+    dataset = places.dataset
+    options = command_options(
+        out=places.data,
+        seed=dataset.seed,
+        hop=build.hops,
+        diversity=",".join(map(str, build.diversity)),
+        diversity_mode=build.mode if build.diversity else None,
+        palette=build.palette,
+        splits=",".join(dataset.splits),
+        templates=places.templates if dataset.has_templates else None,
+        properties=places.properties if dataset.values else None,
+    )
+    flags = [*(["--covr"] if dataset.covr else []), *([] if dataset.render else ["--no-render"])]
+    return ["build", *options, *flags, "--config", str(places.config)]
+
+
+def command_options(**values: Any) -> list[str]:
+    """Options of a command line: lists repeat theirs; None and "" leave one out."""
+    options = []
+    for name, value in values.items():
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if each not in (None, ""):
+                options += [f"--{name.replace('_', '-')}", str(each)]
+    return options
 
 
 def write_settings(places: Places, where: str) -> None:

@@ -21,9 +21,9 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.suite_questions import n_augmented, suite_of_split
 from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab
 from clevrhope.errors import ClevrhopeError, ConfigError, MissingFileError
-from clevrhope.experiments.build_files import Places, write_settings
+from clevrhope.experiments.build_files import Places, build_arguments, write_settings
 from clevrhope.experiments.config import DatasetConfig, ModelConfig, ZeroShotConfig
-from clevrhope.experiments.plan import Plan, RunChain, Step, build_arguments, names_of, sub_datasets
+from clevrhope.experiments.plan import Plan, RunChain, Step, names_of, sub_datasets
 from clevrhope.models.names import MODELS
 from clevrhope.pipeline.importing import choose_splits
 from clevrhope.questions import read_templates

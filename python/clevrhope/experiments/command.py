@@ -44,8 +44,8 @@ def experiment(
     hour-gpu, levels, covr, rewards, suites, first6, diversity, paper. A run that fails does not stop the
     others; failures are listed at the end, and the exit code is 1.
     """
-    from clevrhope.experiments.config import find_file, read_experiment
     from clevrhope.experiments.plan import make_plan
+    from clevrhope.experiments.reading import find_file, read_experiment
     from clevrhope.experiments.run import run_experiment
 
     plan = make_plan(read_experiment(find_file(file), out=out))

@@ -19,7 +19,7 @@ from typing import Any
 from clevrhope.dataset.contents import find_hop
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError, DatasetError, shown
-from clevrhope.experiments.build_files import Places
+from clevrhope.experiments.build_files import Places, build_arguments, command_options
 from clevrhope.experiments.config import BuildConfig, DatasetConfig, Experiment, ModelConfig, Variant
 from clevrhope.experiments.grids import MOST_RUNS
 from clevrhope.experiments.inputs import DatasetInputs
@@ -210,7 +210,7 @@ def _zero_shot_chains(experiment: Experiment) -> Iterator[Chain]:
     for k, asked in enumerate(experiment.content.zero_shot):
         name, data = f"zero_shot-{asked.dataset}-{k}", Places(experiment.out, of_name[asked.dataset]).data
         made, inputs = RunFolder(experiment.out / "runs" / name), DatasetInputs(data, "sources")
-        options = _options(labels=asked.labels, dataset=data, features=asked.features, out=made.root)
+        options = command_options(labels=asked.labels, dataset=data, features=asked.features, out=made.root)
         path = made.prediction("last", "predict")
         evaluate = _step(experiment, f"evaluate-{name}", ["evaluate", str(asked.weights), *options], path)
         score = _step(experiment, f"score-{name}", [], path)
@@ -252,31 +252,13 @@ def smallest_palette(dataset: DatasetConfig, hop: str) -> str | None:
     return smallest if smallest != hop else None
 
 
-def build_arguments(build: BuildConfig, places: Places) -> list[str]:
-    """The command line of a build."""
-    dataset = places.dataset
-    options = _options(
-        out=places.data,
-        seed=dataset.seed,
-        hop=build.hops,
-        diversity=",".join(map(str, build.diversity)),
-        diversity_mode=build.mode if build.diversity else None,
-        palette=build.palette,
-        splits=",".join(dataset.splits),
-        templates=places.templates if dataset.has_templates else None,
-        properties=places.properties if dataset.values else None,
-    )
-    flags = [*(["--covr"] if dataset.covr else []), *([] if dataset.render else ["--no-render"])]
-    return ["build", *options, *flags, "--config", str(places.config)]
-
-
 def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
     places = Places(experiment.out, dataset)
     folder, steps = places.data, []
     files = [toml_text(dataset.config), dataset.templates, dataset.asks, dataset.mentions, dataset.values]
     digest = sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
     if dataset.published is not None:
-        options = _options(out=folder, hop=sub_datasets(dataset), splits=",".join(dataset.splits))
+        options = command_options(out=folder, hop=sub_datasets(dataset), splits=",".join(dataset.splits))
         arguments, made = ["import", str(dataset.published), *options], folder / "manifest.json"
         steps.append(_step(experiment, f"import-{dataset.name}", arguments, made, holds=folder))
     for k, build in enumerate(dataset.builds if dataset.is_built else ()):
@@ -286,12 +268,12 @@ def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
     images, sources = DatasetInputs(folder, "images"), DatasetInputs(folder, "sources")
     for k, features in enumerate(dataset.features):
         name = f"features-{dataset.name}-{features.kind.rpartition(':')[2]}-{k}"
-        options = _options(kind=features.kind, size=features.size, weights=features.weights)
+        options = command_options(kind=features.kind, size=features.size, weights=features.weights)
         arguments = ["features", str(folder), *options]
         steps.append(_step(experiment, name, arguments, folder / "features", inputs=images))
     for suite, tests in dataset.suites.items():
         own_name = places.suite_name(suite)
-        arguments = ["suite", own_name, str(folder), *_options(templates=places.own_suite(suite))]
+        arguments = ["suite", own_name, str(folder), *command_options(templates=places.own_suite(suite))]
         made = Layout(folder).suite_vocab(sub_datasets(dataset)[0], own_name)
         name, chosen = f"suite-{dataset.name}-{suite}", json.dumps([dataset.templates, tests])
         steps.append(_step(experiment, name, arguments, made, settings=chosen, inputs=sources))
@@ -311,7 +293,7 @@ def _run_chain(
 ) -> RunChain:
     places = Places(experiment.out, dataset)
     data, run = places.data, experiment.out / "runs" / name
-    options = _options(
+    options = command_options(
         hop=hop,
         size=size,
         seed=seed,
@@ -324,10 +306,10 @@ def _run_chain(
         features=model.features,
         init_from=None if source is None else source.folder,
     )
-    train = ["train", model.name, str(data), *options, *_options(**asdict(variant)), *model.options]
+    train = ["train", model.name, str(data), *options, *command_options(**asdict(variant)), *model.options]
     reaching = None if model.reaching is None else f"{model.reaching:g}"
     named = model.name if ":" in model.name else None  # a class of one's own
-    answer = ["evaluate", str(run), *_options(model=named, reaching=reaching)]
+    answer = ["evaluate", str(run), *command_options(model=named, reaching=reaching)]
     evaluate = [*answer, *model.evaluate]
     made, tests, finished = run / "predictions", DatasetInputs(data, f"tests/{hop}"), RunFolder(run).finished
     begun = "" if source is None else " ".join(source.steps[0].arguments)
@@ -339,11 +321,11 @@ def _run_chain(
     smallest = None if variant.split else smallest_palette(dataset, hop)
     if smallest is not None:
         options = _without(model.evaluate, {"--splits": 1, "--suite": 1})
-        elsewhere = [*answer, *options, *_options(hop=smallest, splits=OOD)]
+        elsewhere = [*answer, *options, *command_options(hop=smallest, splits=OOD)]
         there, others = RunFolder(run).other_hop(smallest), DatasetInputs(data, f"tests/{smallest}")
         steps.append(_step(experiment, f"smallest-{name}", elsewhere, there, inputs=others))
     if dataset.suites:
-        paired = [*evaluate, *_options(suite=[*map(places.suite_name, dataset.suites)])]
+        paired = [*evaluate, *command_options(suite=[*map(places.suite_name, dataset.suites)])]
         steps.append(_step(experiment, f"suites-{name}", paired, made, inputs=tests))
     return RunChain(name, tuple(steps), dataset.name, run, experiment.models.index(model), source)
 
@@ -390,16 +372,6 @@ def _without(options: Sequence[str], names: Mapping[str, int]) -> list[str]:
         elif not equals:
             del left[: names[name]]
     return kept
-
-
-def _options(**values: Any) -> list[str]:
-    """Options of a command line: lists repeat theirs; None and "" leave one out."""
-    options = []
-    for name, value in values.items():
-        for each in value if isinstance(value, list | tuple) else [value]:
-            if each not in (None, ""):
-                options += [f"--{name.replace('_', '-')}", str(each)]
-    return options
 
 
 def _step(experiment: Experiment, name: str, arguments: Sequence[str], made: Path, **more: Any) -> Step:

@@ -20,8 +20,8 @@ from clevrhope.dataset.levels import levels_of
 from clevrhope.dataset.measured import read_measured
 from clevrhope.dataset.mentions import mentions_together
 from clevrhope.dataset.question_kinds import NONCE, PAIRS, SETS, SINGLE, Field, QuestionKind, kind_of
-from clevrhope.dataset.question_table import QuestionTable, check_numbers, read_table
-from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.question_table import QuestionTable, read_table
+from clevrhope.dataset.questions_h5 import Ints, check_numbers
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.describe.measure import SceneCounts, read_scene_counts
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown

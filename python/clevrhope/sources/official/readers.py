@@ -18,7 +18,7 @@ from clevrhope._core import Programs, ProgramTokens, Vocabulary
 from clevrhope.dataset.clevr_folder import FAMILIES
 from clevrhope.dataset.hdf5 import Array, Schema, reading_hdf5
 from clevrhope.dataset.json_rows import read_list
-from clevrhope.dataset.question_table import check_numbers
+from clevrhope.dataset.questions_h5 import check_numbers
 from clevrhope.dataset.source_images import CHANNELS_FIRST, ImageRecord
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import ClevrhopeError, DatasetError, shown
