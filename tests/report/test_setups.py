@@ -147,6 +147,19 @@ def test_datasets_that_differ_in_their_seed_are_replicates(dataset: Path, tmp_pa
     assert names(tmp_path / "runs") == ["film", "film"]
 
 
+@pytest.mark.parametrize(("seed", "n_names"), [(6, 1), (5, 2)])
+def test_palettes_of_a_file_for_each_seed_are_replicates(
+    seed: int, n_names: int, dataset: Path, tmp_path: Path
+) -> None:
+    """As in an experiment whose palette has {seed} in its path; with one seed they are two palettes."""
+    places = (dataset, shutil.copytree(dataset, tmp_path / "copy"))
+    for place, its_seed, palette in zip(places, (5, seed), ("a", "b"), strict=True):
+        way = trained() | {"dataset": {**identity_of(dataset, HOP), "seed": its_seed, "palette": palette}}
+        plain = {"model": "film", "hop": HOP, "size": 60, "seed": 1, "wrong": {}}
+        write_run(tmp_path / "runs", place, **plain, trained=way, name=palette)
+    assert len(set(names(tmp_path / "runs"))) == n_names
+
+
 def test_gaps_of_plain_pairs_in_different_worlds_are_not_averaged(dataset: Path, tmp_path: Path) -> None:
     way = trained()
     said = identity_of(dataset, HOP)

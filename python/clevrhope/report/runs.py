@@ -21,7 +21,7 @@ from clevrhope.report.setups import (
 from clevrhope.runtime.forms import COUNT, NAME, SEED, TEXT, Fields, check_form
 from clevrhope.runtime.json_text import read_object
 from clevrhope.splits.hops import name_order
-from clevrhope.splits.palettes import MARK, parse_diversity
+from clevrhope.splits.palettes import MARK
 
 RUN_FILE = "run.json"
 """The file that every run's folder has."""
@@ -163,16 +163,16 @@ def _datasets_mix(sources: Sequence[Source], model: str) -> bool:
     """Whether runs of a model on different datasets would share a cell.
 
     Runs on one sub-dataset do. So do runs on plain pairs, whose gaps are averaged over pairs, so their worlds
-    and templates must not differ. Datasets that differ in their seed alone, and in the palette that is drawn
-    with it, are replicates, of which means are taken.
+    and templates must not differ. Datasets that differ in their seed alone, or in their palette with it, are
+    replicates, of which means are taken.
     """
     found: dict[str, set[str]] = {}
     for each in sources:
         if each.model == model and each.hop:
-            is_drawn = parse_diversity(each.hop.partition(MARK)[2]) is not None
-            differs = ("seed", "palette") if is_drawn else ("seed",)
-            lasting = {name: value for name, value in each.trained_on.items() if name not in differs}
-            found.setdefault(each.hop, set()).add(json_text(lasting))
+            about = {**each.trained_on}
+            seed, palette = about.pop("seed", None), about.pop("palette", None)
+            found.setdefault(each.hop, set()).add(json_text(about))
+            found.setdefault(f"{each.hop}{MARK}{seed}", set()).add(json_text(palette))
             if MARK not in each.hop:
                 world = [each.trained_on.get(name) for name in ("world", "templates")]
                 found.setdefault("", set()).add(json.dumps(world))
