@@ -204,6 +204,30 @@ def test_tables_are_what_the_scripts_print() -> None:
             assert not lacking, (name, lacking)
 
 
+def test_what_is_said_of_partners_is_what_their_runs_show() -> None:
+    path = DOCS / "results/partners.csv"
+    of_model = partners.percents(partners.read_cells(path, TRANSFORMER))
+    few, many = (
+        [five - one for one, five in zip(of_model[f"k{k}_one"], of_model[f"k{k}_five"], strict=True)]
+        for k in (8, 16)
+    )
+    section = (DOCS / "results.md").read_text().partition("## Combinations or partners?")[2]
+    said = " ".join(section.split())
+    assert f"five colors add {fmean(many):.1f} points, and help in each of the {len(many)} draws" in said
+    assert min(many) > 0
+    assert f"where 8 exist, they cost {-fmean(few):.1f}" in said
+    main, partner, both = partners.effects(partners.read_cells(path, TRANSFORMER)).values()
+    for effect in (main, partner, both):
+        low, high = (
+            f"{each:.1f}".replace("-", "\N{MINUS SIGN}")
+            for each in (effect.interval.low, effect.interval.high)
+        )
+        assert re.search(
+            rf"{effect.value:.1f} (points )?\((95% interval )?{low} to {high}; p = {effect.p_value:.3f}", said
+        )
+    assert main.p_value > 0.025
+
+
 def test_differences_between_instructions_are_those_of_their_runs() -> None:
     of = {each: instructions.accuracies(DOCS / "results_instructions.csv", each) for each in (IID, OOD)}
     section = (DOCS / "results.md").read_text().partition("## How far do processors differ?")[2]
