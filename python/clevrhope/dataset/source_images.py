@@ -4,7 +4,7 @@ A record beside the folder of the pool's PNG files, `images/<pool>.npz`, says wh
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from io import BytesIO
@@ -46,7 +46,7 @@ class ImageRecord:
 
     Attributes:
         form: a key of `READERS`.
-        files: the files; for PNG files, each is an image.
+        files: the files, or the folder of PNG files.
         places: (n, 3) int64 for each index a file's number and what the form says of the place in it: a row,
             a row and the place in its list of images, or the offset and size of a member. A row of -1 is no
             image; -1 also fills rows of forms that say less.
@@ -62,6 +62,32 @@ class ImageRecord:
     def indices(self) -> Ints:
         """(images,) int32 indices of the images, sorted."""
         return np.flatnonzero(self.places[:, 0] >= 0).astype(np.int32)
+
+    @classmethod
+    def of(
+        cls,
+        form: str,
+        files: Sequence[Path],
+        images: Iterable[tuple[Ints, npt.NDArray[np.int64]]],
+        names: Mapping[int, str],
+    ) -> "ImageRecord | None":
+        """The record of images, given by parts; None if there are none.
+
+        Args:
+            form: as of the record.
+            files: as of the record.
+            images: (N,) indices and their (N, 3) places; -1 is no image. The first place of an index counts.
+            names: index -> the name of the image; empty if they have none.
+        """
+        indices, places = map(np.concatenate, zip(*images, strict=True))
+        is_there = (indices >= 0) & (places[:, 0] >= 0)
+        used, first = np.unique(indices[is_there], return_index=True)
+        if not len(used):
+            return None
+        by_index = np.full((used[-1] + 1, 3), -1)
+        by_index[used] = places[is_there][first]
+        named = [names.get(index, "") for index in range(len(by_index))] if names else ()
+        return cls(form, tuple(path.absolute() for path in files), by_index, named)
 
     def __contains__(self, index: int) -> bool:
         return 0 <= index < len(self.places) and bool(self.places[index, 0] >= 0)
@@ -103,23 +129,16 @@ class ImageRecord:
         others[others[:, 0] >= 0, 0] += len(self.files)
         places = np.where(places[:, :1] >= 0, places, others)
         is_there = places[:, 0] >= 0
-        used, places[is_there, 0] = np.unique(places[is_there, 0], return_inverse=True)
-        files = self.files + other.files
+        files, numbers = np.unique([*map(str, self.files + other.files)], return_inverse=True)
+        used, places[is_there, 0] = np.unique(numbers[places[is_there, 0]], return_inverse=True)
         names = [mine or theirs for mine, theirs in zip_longest(self.names, other.names, fillvalue="")]
-        return ImageRecord(self.form, tuple(files[k] for k in used), places, names)
+        return ImageRecord(self.form, tuple(Path(files[k]) for k in used), places, names)
 
     def place(self, index: int) -> tuple[Path, list[int]]:
         """The file of an image, and what its form says of the place in it."""
         number, *rest = self.places[index].tolist()
-        return self.files[number], rest
-
-
-def places_of(rows: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
-    """(n, 3) the places of a record, given by rows of up to three numbers; an empty one is no image."""
-    places = np.full((len(rows), 3), -1)
-    for place, row in zip(places, rows, strict=True):
-        place[: len(row)] = row
-    return places
+        file = self.files[number]
+        return file / self.names[index] if self.form == "png" else file, rest
 
 
 class SourceImages:

@@ -60,7 +60,8 @@ def _split(root: Path, name: str, vocabulary: Vocabulary) -> SourceSplit:
     path, images = questions_file(root, name), images_folder(root, name)
     notes = [] if images.is_dir() else [f"no images: {images.relative_to(root)} is not there"]
     form = Fields({**ROW.needed, "question_index": INDEX}, {"split": one_of([name])})
-    read = json_questions(path, vocabulary, None if notes else images, family=_family, form=form)
+    folder = None if notes else images
+    blocks, of_images = json_questions(path, vocabulary, folder, family=_family, form=form)
     # By the key that each question has, since to parse CLEVR's 700,000 takes a minute or more.
     with (
         reading(path, "JSON"),
@@ -68,7 +69,7 @@ def _split(root: Path, name: str, vocabulary: Vocabulary) -> SourceSplit:
         mmap(file.fileno(), 0, access=ACCESS_READ) as content,
     ):
         n = sum(1 for _ in re.finditer(rb'"question_index"\s*:', content))
-    return SourceSplit(NONE, name, SPLITS[name].pool, n, path, *read, notes=notes)
+    return SourceSplit(NONE, name, SPLITS[name].pool, n, path, blocks, notes=notes, **of_images)
 
 
 def _family(row: Mapping[str, Any]) -> int:

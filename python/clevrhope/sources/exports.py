@@ -20,7 +20,6 @@ import numpy.typing as npt
 
 from clevrhope._core import Vocabulary
 from clevrhope.dataset.question_kinds import ABSENT, KINDS, NONCE, SINGLE, QuestionKind
-from clevrhope.dataset.source_images import ImageRecord, places_of
 from clevrhope.dataset.vocab import VOCAB, vocab_from_json
 from clevrhope.errors import DatasetError
 from clevrhope.errors import listed as listing
@@ -90,8 +89,8 @@ def _about_form(kind: QuestionKind) -> Fields:
     )
 
 
-_Rows = tuple[dict[str, list[Any]], Sequence[Sequence[Sequence[int]]], Callable[[int], str]]
-"""Consecutive questions: the cells of each column, the places of their images, and what names a row."""
+_Rows = tuple[dict[str, list[Any]], npt.NDArray[np.int64], Callable[[int], str]]
+"""N consecutive questions: the cells of each column, (N, K, 3) places of their images, what names a row."""
 
 
 class _ExportedSplit(ABC):
@@ -112,9 +111,9 @@ class _ExportedSplit(ABC):
         self.has_programs = about.get("programs") != 0
         self.pool = self.attributes.get("pool", "{split}_{hop}".format(**self.attributes))
         self.index, self.scene = self.kind.of_images("image_index"), self.kind.of_images("scene")
+        self.most = self.kind.columns["image_idxs"].row[0] or 1 if self.kind.of_sets else 1
+        """The most images of a question."""
         self.cells = CELLS if self.kind is NONCE else {}
-        self._images: dict[int, Sequence[int]] = {}
-        self._support: dict[int, Sequence[int]] = {}
 
     @abstractmethod
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
@@ -143,8 +142,8 @@ class _ExportedSplit(ABC):
         return SourceSplit(
             *place,
             self.blocks,
-            self.images,
-            support=self.support,
+            self.form,
+            self.files,
             notes=[PART] * self.is_part,
             unit=about.get("unit", 0),
             kind=self.kind,
@@ -156,32 +155,25 @@ class _ExportedSplit(ABC):
 
     def blocks(self, numbering: Numbering) -> Iterator[Columns]:
         """The columns of some thousand questions at a time."""
-        columns, exported, of_sets = self.kind.columns, self.kind.exported, self.kind.of_sets
+        columns, exported = self.kind.columns, self.kind.exported
         for cells, places, where in self.rows((*_TEXTS, self.index, *exported.values(), *self.cells)):
             for column, name in exported.items():
                 if not columns[column].needed and cells[name][:1] == [None]:
                     del cells[name]
             check_filled(cells, where)
             indices = cells[self.index]
-            sets = indices if of_sets else [[index] for index in indices]
-            row_of = np.repeat(np.arange(len(sets)), [*map(len, sets)]).tolist()
-            image_numbers([*chain(*sets)], where, row_of)
-            for of_row, of_images in zip(sets, places, strict=True):
-                for index, place in zip(of_row, of_images, strict=False):
-                    self._images.setdefault(index, place)
-            if of_sets:
-                width = columns["image_idxs"].row[0] or 0
-                indices = [[*of_row, *[ABSENT] * (width - len(of_row))] for of_row in sets]
-            if not self.cells:
-                made = numbering.texts(cells["question"], where)
+            sets = indices if self.kind.of_sets else [[index] for index in indices]
+            for lists in (sets, cells.get("support_indices", ())):
+                row_of = np.repeat(np.arange(len(lists)), [*map(len, lists)]).tolist()
+                image_numbers([*chain(*lists)], where, row_of)
+            if self.kind.of_sets:
+                indices = [[*of_row, *[ABSENT] * (self.most - len(of_row))] for of_row in sets]
+            made: Columns = {"image_places": places}
+            if self.cells:
+                made |= episode_columns(cells, self.attributes, numbering, where)
+                made["support_places"] = _in_lists(places, made["support_idxs"].shape[1])
             else:
-                made = episode_columns(cells, self.attributes, numbering, where)
-                shown = cells["support_indices"]
-                row_of = np.repeat(np.arange(len(shown)), [*map(len, shown)]).tolist()
-                image_numbers([*chain(*shown)], where, row_of)
-                for of_row, of_images in zip(shown, places, strict=True):
-                    for k, index in enumerate(of_row if of_images else ()):
-                        self._support.setdefault(index, [*of_images[0][:2], k])
+                made |= numbering.texts(cells["question"], where)
             made |= numbering.programs(cells["program"], where) if self.has_programs else {}
             made["answers"] = numbering.answers(cells["answer"], where)
             numbers = {column: cells[name] for column, name in exported.items() if name in cells}
@@ -190,20 +182,6 @@ class _ExportedSplit(ABC):
                 with reading(f"{where(0)}, or one after it", what):
                     made[column] = np.asarray(values, dtype=columns[column].dtype)
             yield made
-
-    def images(self) -> ImageRecord | None:
-        """Where the images are."""
-        return self._record(self.form, self._images)
-
-    def support(self) -> ImageRecord | None:
-        """Where the images of episodes' supports are."""
-        return self._record(f"{self.form}_support", self._support)
-
-    def _record(self, form: str, place_of: Mapping[int, Sequence[int]]) -> ImageRecord | None:
-        if not place_of:
-            return None
-        places = places_of([place_of.get(index, ()) for index in range(max(place_of) + 1)])
-        return ImageRecord(form, tuple(path.absolute() for path in self.files), places)
 
     def scenes(self) -> Iterator[dict[str, Any]]:
         """The scenes of the images, each once."""
@@ -218,6 +196,13 @@ class _ExportedSplit(ABC):
                         found = parse_json(scene, place) if isinstance(scene, str) else scene
                         check_form(found, SCENE, place)
                         yield found
+
+
+def _in_lists(places: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.int64]:
+    """(N, n, 3) the places of the images in lists of at most n, each of which is in a place (N, 1, 3)."""
+    found = np.repeat(places, n, axis=1)
+    found[..., 2] = np.arange(n)
+    return found
 
 
 def _found(
@@ -296,11 +281,8 @@ class _Table(_ExportedSplit):
             cells = {name: [None] * len(batch) for name in names}
             cells |= {name: batch.column(name).to_pylist() for name in there}
             rows = self._order[first : first + len(batch)]
-            found = self.table.places(rows).tolist()
-            places: list[list[list[int]]] = [[place] if has_images else [] for place in found]
-            if has_images and self.kind.of_sets:
-                sets = zip(found, cells[self.index], strict=True)
-                places = [[[*place, k] for k in range(len(of or ()))] for (*place, _), of in sets]
+            places = self.table.places(rows)[:, np.newaxis] if has_images else np.full((len(rows), 1, 3), -1)
+            places = _in_lists(places, self.most) if self.kind.of_sets else places
             yield cells, places, self.table.where(rows)
 
 
@@ -346,12 +328,12 @@ class _Shards(_ExportedSplit):
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
         rows: list[tuple[int, dict[str, Any], list[list[int]]]] = []
         for number, path in enumerate(self.files):
-            places: dict[str, list[list[int]]] = {}
+            of_key: dict[str, list[list[int]]] = {}
             with reading(path, "a tar archive that can be read to its end"), tarfile.open(path) as tar:
                 for entry in tar:
                     key, _, suffix = entry.name.partition(".")
                     if suffix.endswith("png"):
-                        places.setdefault(key, []).append([number, entry.offset_data, entry.size])
+                        of_key.setdefault(key, []).append([number, entry.offset_data, entry.size])
                     file = tar.extractfile(entry) if suffix == "json" else None
                     if file is None:
                         continue
@@ -359,12 +341,15 @@ class _Shards(_ExportedSplit):
                     check_form(sample, self._sample, f"{path}: {entry.name}")
                     for question in sample.get("questions", (sample,)):
                         cells = {name: question.get(name, sample.get(name)) for name in names}
-                        rows.append((question["question_index"], cells, places.get(key, [])))
+                        rows.append((question["question_index"], cells, of_key.get(key, [])))
         rows.sort(key=lambda row: row[0])
         self.check_whole(np.asarray([number for number, *_ in rows], dtype=np.int64))
         folder, split = self.files[0].parent, self.attributes["split"]
         columns = {name: [cells[name] for _, cells, _ in rows] for name in names}
-        yield columns, [of for *_, of in rows], lambda k: f"{folder}: question {k} of {split}"
+        places = np.full((len(rows), self.most, 3), -1)
+        for at, (*_, found) in zip(places, rows, strict=True):
+            at[: len(found)] = np.reshape(found[: self.most], (-1, 3))
+        yield columns, places, lambda k: f"{folder}: question {k} of {split}"
 
 
 def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:

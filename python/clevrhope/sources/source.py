@@ -11,13 +11,16 @@ import numpy as np
 from clevrhope._core import TextReader, number_texts
 from clevrhope.dataset.question_kinds import SINGLE, QuestionKind
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import DatasetError, listed, shown
 from clevrhope.runtime.forms import ANY, INDEX, Fields, ListOf
 
 Columns = dict[str, Ints]
-"""Columns of consecutive questions by name, as in `question_kinds`; rows of tokens may be narrower there."""
+"""Columns of consecutive questions by name, as in `question_kinds`; rows of tokens may be narrower there.
+
+`image_places` and, of episodes, `support_places` say where the images are: for each index of `image_idxs` or
+`support_idxs` three numbers, as in `ImageRecord`.
+"""
 
 _NULL, START, END, _UNKNOWN = range(len(SPECIAL_TOKENS))
 
@@ -186,8 +189,9 @@ class SourceSplit:
         n_questions: number of its questions.
         file: the file, or the first of several.
         blocks: yields columns of consecutive questions; raises DatasetError for a file that cannot be read.
-        images: returns where its images are, after `blocks` was read; None if they are not there.
-        support: likewise for the images of episodes' supports.
+        image_form: the form of the files of its images, as in `ImageRecord`.
+        image_files: these files; none if the images are not there.
+        image_names: index of an image -> its name, if they have names, once `blocks` was read.
         notes: what a reader should know, such as another name or a part that is left out, once `blocks` was
             read.
         features: the file of detector features of its images, by index; None if it is not there.
@@ -205,8 +209,9 @@ class SourceSplit:
     n_questions: int
     file: Path
     blocks: Callable[[Numbering], Iterator[Columns]] = field(repr=False)
-    images: Callable[[], ImageRecord | None] = field(default=lambda: None, repr=False)
-    support: Callable[[], ImageRecord | None] = field(default=lambda: None, repr=False, kw_only=True)
+    image_form: str = ""
+    image_files: Sequence[Path] = ()
+    image_names: Mapping[int, str] = field(default_factory=dict, repr=False)
     notes: list[str] = field(default_factory=list)
     unit: int = 0
     features: Path | None = None

@@ -19,7 +19,7 @@ from clevrhope.dataset.clevr_folder import FAMILIES
 from clevrhope.dataset.hdf5 import Array, Schema, reading_hdf5
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.question_table import check_numbers
-from clevrhope.dataset.source_images import CHANNELS_FIRST, ImageRecord
+from clevrhope.dataset.source_images import CHANNELS_FIRST
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import ClevrhopeError, DatasetError, shown
 from clevrhope.runtime.forms import ANY, FILE_NAME, INDEX, TEXT, Fields, ListOf, check_form
@@ -74,7 +74,8 @@ def parquet_split(file: OfficialFile, paths: Sequence[Path]) -> SourceSplit:
     """
     rows, pool = _Rows(file, paths), f"{POOLS.get(file.split, file.split)}_{file.hop}"
     unit = len(rows.files) // rows.n_places if rows.n_places else 0
-    return file.split_source(len(rows.files), rows.blocks, rows.images, rows.notes, pool=pool, unit=unit)
+    images = {"image_form": "parquet", "image_files": paths, "image_names": rows.names}
+    return file.split_source(len(rows.files), rows.blocks, rows.notes, pool=pool, unit=unit, **images)
 
 
 class _Rows:
@@ -85,6 +86,7 @@ class _Rows:
         n_places: number of places that a minimal set shows, whose rows are by target, then by place; 0 for
             other sets, and for rows that name their images.
         notes: what a reader should know about numbers of rows and images, once they are read.
+        names: index of an image -> its name, for rows that name their images, once they are read.
     """
 
     def __init__(self, file: OfficialFile, paths: Sequence[Path]) -> None:
@@ -93,8 +95,7 @@ class _Rows:
         if file.split == MINIMAL_OOD and not len(self.files) % places_of(file.hop) and not self._has_names:
             self.n_places = places_of(file.hop)
         self.notes: list[str] = []
-        self._first_rows: dict[str, int] = {}
-        """Name of an image -> the first row that shows it, in the order in which names occur."""
+        self.names: dict[int, str] = {}
 
     @cached_property
     def _has_names(self) -> bool:
@@ -129,15 +130,16 @@ class _Rows:
             images = self._by_place(np.arange(first, first + len(batch)))
             if self._has_names:
                 cells[NAMES] = batch.column("image").field("path").to_pylist()
-                for row, name in enumerate(cells[NAMES], first):
-                    self._first_rows.setdefault(name, row)
                 images = np.asarray([numbers.setdefault(name, len(numbers)) for name in cells[NAMES]])
-            where = self.files.where(self._order[first:])
+                self.names.update(zip(images.tolist(), cells[NAMES], strict=True))
+            rows = self._order[first : first + len(batch)]
+            where = self.files.where(rows)
             check_filled(cells, where)
             yield {
                 **numbering.texts(cells["query"], where),
                 "answers": numbering.answers(cells["answer"], where),
                 "image_idxs": images.astype(np.int32),
+                **({"image_places": self.files.places(rows)} if "image" in self.files.types else {}),
             }
 
     def _by_place(self, rows: Any) -> Any:
@@ -147,16 +149,6 @@ class _Rows:
             return rows
         targets, places, of_group = np.unravel_index(rows, (n // a_group, self.n_places, GROUP))
         return (places * (n // a_group) + targets) * GROUP + of_group
-
-    def images(self) -> ImageRecord | None:
-        """Where the images are."""
-        if "image" not in self.files.types:
-            return None
-        first = np.asarray([*self._first_rows.values()], dtype=np.int64)
-        if not self._has_names:
-            first = np.argsort(self._by_place(np.arange(len(self.files))))
-        paths, places = [path.absolute() for path in self.files.paths], self.files.places(self._order[first])
-        return ImageRecord("parquet", tuple(paths), places, [*self._first_rows])
 
 
 # HDF5
@@ -205,13 +197,6 @@ def hdf5_split(
         with reading_hdf5(of_images, CHANNELS_FIRST) as opened:
             n_images = len(opened["features"])
 
-    def images() -> ImageRecord | None:
-        if of_images is None:
-            return None
-        rows = np.arange(n_images)
-        places = np.stack([np.zeros_like(rows), rows, np.full_like(rows, -1)], axis=1)
-        return ImageRecord("features", (of_images.absolute(),), places)
-
     tokens = {name: len(getattr(vocab, name)()) for name in ("questions", "programs", "answers")}
     functions = ProgramTokens(vocabulary, vocab.programs())
 
@@ -231,9 +216,13 @@ def hdf5_split(
                 for name, lengths in (("questions", "question_lengths"), ("programs", "program_lengths")):
                     _check_lengths(file, name, columns[name], columns[lengths], first)
                 _check_programs(file, functions, columns["programs"], first)
+                if of_images is not None:
+                    rows = columns["image_idxs"]
+                    columns["image_places"] = np.stack([np.zeros_like(rows), rows, ~np.zeros_like(rows)], -1)
                 yield columns
 
-    return file.split_source(n, blocks, images, notes, features=features, vocab=vocab)
+    images = {"image_form": "features", "image_files": [of_images] if of_images else []}
+    return file.split_source(n, blocks, notes, features=features, vocab=vocab, **images)
 
 
 def _check_lengths(file: OfficialFile, name: str, rows: Any, lengths: Any, first: int) -> None:
@@ -284,8 +273,8 @@ def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) 
     """The split in a question file; arguments and errors as of `json_questions`."""
     found: Iterator[Any] = (row.get("image_index") for row in read_list(file.path, "questions"))
     n, notes = file.plain([index if INDEX.test(index) else 0 for index in found])
-    blocks, record = json_questions(file.path, vocabulary, images, n)
-    return file.split_source(n, blocks, record, notes)
+    blocks, of_images = json_questions(file.path, vocabulary, images, n)
+    return file.split_source(n, blocks, notes, **of_images)
 
 
 def json_questions(
@@ -295,8 +284,8 @@ def json_questions(
     n: int | None = None,
     family: Callable[[Mapping[str, Any]], int] = _official_family,
     form: Fields = ROW,
-) -> tuple[Callable[[Numbering], Iterator[Columns]], Callable[[], ImageRecord | None]]:
-    """The first n questions of a file in CLEVR's form, and where their images are, as of `SourceSplit`.
+) -> tuple[Callable[[Numbering], Iterator[Columns]], dict[str, Any]]:
+    """The `blocks` of the first n questions of a file in CLEVR's form, and what `SourceSplit` says of images.
 
     Args:
         path: the question file.
@@ -350,18 +339,12 @@ def json_questions(
                 "question_families": np.asarray([*map(family, block)], dtype=np.int32),
                 "answers": numbering.answers([row["answer"] for row in block], where),
                 "image_idxs": image_numbers([row["image_index"] for row in block], where),
+                **({"image_places": np.tile([0, -1, -1], (len(block), 1))} if images else {}),
             }
             at += len(block)
 
-    def record() -> ImageRecord | None:
-        if images is None or not names:
-            return None
-        places, indices = np.full((max(names) + 1, 3), -1), sorted(names)
-        places[indices, 0] = np.arange(len(indices))
-        files = tuple(images.absolute() / names[index] for index in indices)
-        return ImageRecord("png", files, places, [names.get(k, "") for k in range(len(places))])
-
-    return blocks, record
+    files = [images] if images else []
+    return blocks, {"image_form": "png", "image_files": files, "image_names": names}
 
 
 def _plain(program: list[Any]) -> list[Any]:
