@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ class ImportedFolder:
     def _write_images(
         self, split: SourceSplit, pool: str, form: str, parts: Sequence[Columns], begin: str
     ) -> ImageRecord | None:
-        """Writes the record of a pool's images, whose columns begin so, and returns it; None if none are there."""
+        """Writes the record of a pool's images, whose columns begin so; None if there are none."""
         images, place = None, self.layout.image_record(pool)
         if f"{begin}_places" in parts[0]:
             rows = ((part[f"{begin}_idxs"].ravel(), part[f"{begin}_places"].reshape(-1, 3)) for part in parts)
@@ -145,13 +146,14 @@ class ImportedFolder:
     def write_scenes(self, source: Source, vocabulary: Vocabulary) -> None:
         """Writes the scenes in use of pools whose scenes are published."""
         for pool, wanted in self.scenes().items():
-            rows, has_any, missing = {}, False, {*wanted.tolist()}
-            for scene in source.scenes[pool]() if pool in source.scenes else ():
-                has_any, index = True, scene["image_index"]
-                if index in missing:
+            rows, missing, n_scenes = {}, {*wanted.tolist()}, 0
+            of_pool = [split.scenes for split in source.splits if split.pool == pool and split.scenes]
+            for scene in chain.from_iterable(scenes() for scenes in of_pool if missing):
+                n_scenes += 1
+                if (index := scene["image_index"]) in missing:
                     missing.remove(index)
                     rows[index] = _scene_row(scene, pool, vocabulary, source.root)
-            if not has_any:  # not published, or an export of an import without scenes
+            if not n_scenes:  # as in an export of an import without scenes
                 continue
             if missing:
                 raise DatasetError(

@@ -218,8 +218,8 @@ def _numbering(
     numbering = Numbering(folder.vocab(split), make_reader)
     if split.vocab is not None and not numbering.has_numbers_of(split.vocab):
         raise ConfigError(
-            f"{folder.layout.root}: holds questions of another vocabulary than {split.file}; clevrhope import "
-            "each of them, by --hop, into an --out of its own"
+            f"{folder.layout.root}: holds questions of another vocabulary than {split.file}; clevrhope "
+            "import each of them, by --hop, into an --out of its own"
         )
     return numbering
 

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,23 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import Vocabulary
-from clevrhope.dataset.question_kinds import ABSENT, KINDS, NONCE, SINGLE, QuestionKind
+from clevrhope.dataset.question_kinds import KINDS, MAX_IMAGES, NONCE, SINGLE, QuestionKind
 from clevrhope.dataset.vocab import VOCAB, vocab_from_json
 from clevrhope.errors import DatasetError
 from clevrhope.errors import listed as listing
-from clevrhope.runtime.forms import (
-    ANY,
-    INDEX,
-    NAME,
-    SHA256,
-    TEXT,
-    Fields,
-    Kind,
-    ListOf,
-    MapOf,
-    check_form,
-    one_of,
-)
+from clevrhope.runtime import forms
+from clevrhope.runtime.forms import Fields, ListOf, MapOf
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import reading
 from clevrhope.sources.episodes import CELLS, episode_columns
@@ -56,7 +45,8 @@ from clevrhope.splits.kinds import SPLITS
 METADATA = "clevrhope"
 """The key of a Parquet file's metadata, and of a split in shards.json, that says what it holds."""
 
-_LISTED = MapOf(MapOf(Fields({"questions": INDEX}, {METADATA: MapOf(ANY)}), keys=NAME), keys=NAME)
+_OF_SPLIT = Fields({"questions": forms.INDEX}, {METADATA: MapOf(forms.ANY)})
+_LISTED = MapOf(MapOf(_OF_SPLIT, keys=forms.NAME), keys=forms.NAME)
 """The form of shards.json, whose keys are the names of folders and splits."""
 
 PART = "a part of the split, whose questions are numbered from 0 anew: predictions of the whole do not fit"
@@ -72,20 +62,21 @@ _SHARD = re.compile(r"([A-Za-z0-9_]+)-\d{6}\.tar")
 
 def _about_form(kind: QuestionKind) -> Fields:
     """The form of what is said of questions of a kind; names in it become parts of paths."""
-    names: dict[str, Kind] = dict.fromkeys(("hop", "split", "pool", *kind.names), NAME)
-    lists = {name: ListOf(ANY) for name in kind.lists if name not in kind.optional}
+    names = dict.fromkeys(("hop", "split", "pool", *kind.names), forms.NAME)
+    lists = {name: ListOf(forms.ANY) for name in kind.lists if name not in kind.optional}
+    counts = dict.fromkeys(("questions", "unit", "programs"), forms.INDEX)
     return Fields(
         {
-            "dataset": TEXT,
-            "kind": one_of(tuple(KINDS)),
-            "attributes": MapOf(ListOf(TEXT), keys=NAME),
-            "constraints": Fields({"max_objects": INDEX}),
-            "file": Fields({**names, **lists}, {"n_originals": INDEX}),
+            "dataset": forms.TEXT,
+            "kind": forms.one_of(tuple(KINDS)),
+            "attributes": MapOf(ListOf(forms.TEXT), keys=forms.NAME),
+            "constraints": Fields({"max_objects": forms.INDEX}),
+            "file": Fields({**names, **lists}, {"n_originals": forms.INDEX}),
             "vocab": VOCAB,
-            "widths": ListOf(INDEX, 2),
-            "sha256": SHA256,
+            "widths": ListOf(forms.INDEX, 2),
+            "sha256": forms.SHA256,
         },
-        {**dict.fromkeys(("questions", "unit", "programs"), INDEX), "notes": ListOf(TEXT)},
+        {**counts, "notes": ListOf(forms.TEXT)},
     )
 
 
@@ -106,13 +97,12 @@ class _ExportedSplit(ABC):
         self.files, self.about = files, about
         self.kind = KINDS.get(str(about.get("kind")), SINGLE)
         if about != {}:
-            check_form(about, _about_form(self.kind), files[0], place=METADATA)
+            forms.check_form(about, _about_form(self.kind), files[0], place=METADATA)
         self.attributes = about.get("file", {"hop": files[0].parent.name, "split": split})
         self.has_programs = about.get("programs") != 0
         self.pool = self.attributes.get("pool", "{split}_{hop}".format(**self.attributes))
         self.index, self.scene = self.kind.of_images("image_index"), self.kind.of_images("scene")
-        self.most = self.kind.columns["image_idxs"].row[0] or 1 if self.kind.of_sets else 1
-        """The most images of a question."""
+        self.most = MAX_IMAGES if self.kind.of_sets else 1
         self.cells = CELLS if self.kind is NONCE else {}
 
     @abstractmethod
@@ -144,6 +134,7 @@ class _ExportedSplit(ABC):
             self.blocks,
             self.form,
             self.files,
+            scenes=self.scenes,
             notes=[PART] * self.is_part,
             unit=about.get("unit", 0),
             kind=self.kind,
@@ -161,14 +152,9 @@ class _ExportedSplit(ABC):
                 if not columns[column].needed and cells[name][:1] == [None]:
                     del cells[name]
             check_filled(cells, where)
-            indices = cells[self.index]
-            sets = indices if self.kind.of_sets else [[index] for index in indices]
-            for lists in (sets, cells.get("support_indices", ())):
-                row_of = np.repeat(np.arange(len(lists)), [*map(len, lists)]).tolist()
-                image_numbers([*chain(*lists)], where, row_of)
-            if self.kind.of_sets:
-                indices = [[*of_row, *[ABSENT] * (self.most - len(of_row))] for of_row in sets]
-            made: Columns = {"image_places": places}
+            indices = image_numbers(self._lists(cells[self.index]), where, self.most)
+            indices = indices.reshape(-1, *columns["image_idxs"].row)
+            made: Columns = {"image_places": places, "image_idxs": indices}
             if self.cells:
                 made |= episode_columns(cells, self.attributes, numbering, where)
                 made["support_places"] = _in_lists(places, made["support_idxs"].shape[1])
@@ -176,25 +162,28 @@ class _ExportedSplit(ABC):
                 made |= numbering.texts(cells["question"], where)
             made |= numbering.programs(cells["program"], where) if self.has_programs else {}
             made["answers"] = numbering.answers(cells["answer"], where)
-            numbers = {column: cells[name] for column, name in exported.items() if name in cells}
-            for column, values in {"image_idxs": indices, **numbers}.items():
-                what = f"{exported.get(column, self.index)}, {columns[column].holds}"
-                with reading(f"{where(0)}, or one after it", what):
-                    made[column] = np.asarray(values, dtype=columns[column].dtype)
+            for column, name in exported.items():
+                if name in cells:
+                    with reading(f"{where(0)}, or one after it", f"{name}, {columns[column].holds}"):
+                        made[column] = np.asarray(cells[name], dtype=columns[column].dtype)
             yield made
+
+    def _lists(self, cells: list[Any]) -> list[Any]:
+        """What is said of each image of each question, in lists."""
+        return cells if self.kind.of_sets else [[cell] for cell in cells]
 
     def scenes(self) -> Iterator[dict[str, Any]]:
         """The scenes of the images, each once."""
         seen: set[int] = set()
         for cells, _, _ in self.rows((self.index, self.scene)):
-            for indices, scenes in zip(cells[self.index], cells[self.scene], strict=True):
-                pairs = zip(indices, scenes, strict=False) if self.kind.of_sets else ((indices, scenes),)
-                for index, scene in pairs:
+            of_rows = (self._lists(cells[name]) for name in (self.index, self.scene))
+            for indices, scenes in zip(*of_rows, strict=True):
+                for index, scene in zip(indices, scenes or (), strict=False):
                     if scene and index not in seen:
                         seen.add(index)
                         place = f"{self.files[0]}: the scene of image {index}"
                         found = parse_json(scene, place) if isinstance(scene, str) else scene
-                        check_form(found, SCENE, place)
+                        forms.check_form(found, SCENE, place)
                         yield found
 
 
@@ -226,16 +215,11 @@ def _found(
                 f"{root}: {splits[0].files[0]} and {other.files[0]} are of different datasets; import each "
                 "dataset into a folder of its own"
             )
-    scenes = {
-        pool: lambda pool=pool: chain(*(each.scenes() for each in splits if each.pool == pool))
-        for pool in dict.fromkeys(each.pool for each in splits)
-    }
     about = splits[0].about
     return Source(
         form,
         root,
         tuple(each.source_split() for each in splits),
-        scenes=scenes,
         notes=tuple(about.get("notes", ())),
         has_programs=all(each.has_programs for each in splits),
         # Questions of a part are numbered anew, so they are not those of the dataset.
@@ -317,10 +301,13 @@ class _Shards(_ExportedSplit):
     def __init__(self, files: Sequence[Path], split: str, about: Mapping[str, Any], *, alone: bool) -> None:
         super().__init__(files, split, about)
         self.is_part = alone
-        texts: Any = {"question": TEXT, "program": ListOf(TEXT), "answer": TEXT, "question_index": INDEX}
-        self._sample = Fields({"image_index": INDEX, "questions": ListOf(Fields(texts))}, {"scene": ANY})
+        texts: dict[str, forms.Form] = dict.fromkeys(("question", "answer"), forms.TEXT)
+        texts |= {"program": ListOf(forms.TEXT), "question_index": forms.INDEX}
+        of_image = {"image_index": forms.INDEX, "questions": ListOf(Fields(texts))}
+        self._sample = Fields(of_image, {"scene": forms.ANY})
         if self.kind.of_sets:
-            self._sample = Fields({**texts, "image_indices": ListOf(INDEX)}, {"scenes": ListOf(ANY)})
+            of_set = {**texts, "image_indices": ListOf(forms.INDEX)}
+            self._sample = Fields(of_set, {"scenes": ListOf(forms.ANY)})
         n_said = self.about.get("questions", 0)
         self.n_questions = (0 if alone else n_said) or sum(len(places) for _, places, _ in self.rows(()))
         self.is_part = alone and self.n_questions != n_said
@@ -338,7 +325,7 @@ class _Shards(_ExportedSplit):
                     if file is None:
                         continue
                     sample = parse_json(file.read(), path)
-                    check_form(sample, self._sample, f"{path}: {entry.name}")
+                    forms.check_form(sample, self._sample, f"{path}: {entry.name}")
                     for question in sample.get("questions", (sample,)):
                         cells = {name: question.get(name, sample.get(name)) for name in names}
                         rows.append((question["question_index"], cells, of_key.get(key, [])))
@@ -365,7 +352,7 @@ def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:
         path = folder.parent / "shards.json"
         if path not in listed:
             listed[path] = read_object(path, "a list of shards") if path.is_file() else {}
-            check_form(listed[path], _LISTED, path)
+            forms.check_form(listed[path], _LISTED, path)
         entry = listed[path].get(folder.name, {}).get(split, {})
         return _Shards(files, split, entry.get(METADATA, {}), alone=root.is_file())
 

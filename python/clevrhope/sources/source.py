@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from clevrhope._core import TextReader, number_texts
-from clevrhope.dataset.question_kinds import SINGLE, QuestionKind
+from clevrhope.dataset.question_kinds import ABSENT, SINGLE, QuestionKind
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import DatasetError, listed, shown
 from clevrhope.runtime.forms import ANY, INDEX, Fields, ListOf
 
-Columns = dict[str, Ints]
+Columns = dict[str, npt.NDArray[np.integer[Any]]]
 """Columns of consecutive questions by name, as in `question_kinds`; rows of tokens may be narrower there.
 
 `image_places` and, of episodes, `support_places` say where the images are: for each index of `image_idxs` or
@@ -144,19 +145,22 @@ class Numbering:
         return found
 
 
-def image_numbers(
-    indices: Sequence[int], where: Callable[[int], str], rows: Sequence[int] | None = None
-) -> Ints:
-    """(n,) int32 indices of images, one a row, or those of the questions in `rows` (n,).
+def image_numbers(lists: Sequence[Sequence[int]], where: Callable[[int], str], most: int = 1) -> Ints:
+    """(n, most) int32 indices of the images of each question, then `ABSENT`.
 
     Raises:
-        DatasetError: an index is negative or too large; `where` names the place of a row.
+        DatasetError: there are too many, or an index is negative or too large; `where` names the place of a
+            row.
     """
-    found = np.asarray(indices, dtype=np.int64)
-    for k in np.flatnonzero((found < 0) | (found >= MAX_IMAGES)).tolist():
+    found = np.full((len(lists), most), ABSENT, dtype=np.int64)
+    for row, indices in enumerate(lists):
+        if len(indices) > most:
+            raise DatasetError(f"{where(row)}: it has {len(indices)} images; expected {most} at most")
+        found[row, : len(indices)] = indices
+    is_there = np.arange(most) < np.asarray([*map(len, lists)], dtype=np.int64)[:, np.newaxis]
+    for row, k in np.argwhere(is_there & ((found < 0) | (found >= MAX_IMAGES))).tolist():
         raise DatasetError(
-            f"{where(k if rows is None else rows[k])}: the index of its image is {found[k]:,}; expected 0 to "
-            f"{MAX_IMAGES - 1:,}"
+            f"{where(row)}: the index of its image is {found[row, k]:,}; expected 0 to {MAX_IMAGES - 1:,}"
         )
     return found.astype(np.int32)
 
@@ -192,6 +196,7 @@ class SourceSplit:
         image_form: the form of the files of its images, as in `ImageRecord`.
         image_files: these files; none if the images are not there.
         image_names: index of an image -> its name, if they have names, once `blocks` was read.
+        scenes: yields scenes, each with the `image_index` of its questions; None if they are not there.
         notes: what a reader should know, such as another name or a part that is left out, once `blocks` was
             read.
         features: the file of detector features of its images, by index; None if it is not there.
@@ -212,6 +217,7 @@ class SourceSplit:
     image_form: str = ""
     image_files: Sequence[Path] = ()
     image_names: Mapping[int, str] = field(default_factory=dict, repr=False)
+    scenes: Callable[[], Iterator[dict[str, Any]]] | None = field(default=None, repr=False)
     notes: list[str] = field(default_factory=list)
     unit: int = 0
     features: Path | None = None
@@ -245,7 +251,6 @@ class Source:
         form: the form's key in `FORMS`.
         root: the folder, or the file.
         splits: its splits, in order.
-        scenes: pool -> yields the scenes of its images, each with the `image_index` of its questions.
         notes: what a reader should know about all of it.
         has_programs: whether the files have programs.
         about: what the files say of their dataset, as an export's metadata: values, constraints, settings;
@@ -256,7 +261,6 @@ class Source:
     form: str
     root: Path
     splits: tuple[SourceSplit, ...]
-    scenes: Mapping[str, Callable[[], Iterator[dict[str, Any]]]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     has_programs: bool = True
     about: Mapping[str, Any] = field(default_factory=dict)

@@ -169,7 +169,7 @@ def official_file(path: Path) -> OfficialFile | None:
 
 
 def about(file: OfficialFile, paths: Iterable[Path], *, one_run: bool) -> Path | None:
-    """The first file that is about the images of a split, by its name or its folder's; None if none is.
+    """The first file or folder that is about the images of a split, by its name or its folder's.
 
     With `one_run`, all pairs are of one run, so that no folder need say which.
     """
@@ -179,7 +179,7 @@ def about(file: OfficialFile, paths: Iterable[Path], *, one_run: bool) -> Path |
         if is_minimal == (file.split in POOLS) or not is_of_run:
             continue
         for name in BEGINS.get(file.split, ("val", "atom")):
-            if any(re.search(rf"(?:^|_){name}[_.]", each) for each in (path.name, path.parent.name)):
+            if any(re.search(rf"(?:^|_){name}(?:[_.]|$)", each) for each in (path.name, path.parent.name)):
                 return path
     return None
 

@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -69,86 +69,70 @@ GROUP = 4
 def parquet_split(file: OfficialFile, paths: Sequence[Path]) -> SourceSplit:
     """The split in these files, in order, of which `file` is the first.
 
+    Rows of a minimal set that do not name their images are by target, then by place.
+
     Raises:
         DatasetError: a file is not Parquet, or has other columns; says what was found and expected.
     """
-    rows, pool = _Rows(file, paths), f"{POOLS.get(file.split, file.split)}_{file.hop}"
-    unit = len(rows.files) // rows.n_places if rows.n_places else 0
-    images = {"image_form": "parquet", "image_files": paths, "image_names": rows.names}
-    return file.split_source(len(rows.files), rows.blocks, rows.notes, pool=pool, unit=unit, **images)
+    files, notes, names = ParquetFiles(paths), list[str](), dict[int, str]()
+    files.check(COLUMNS)
+    n, has_names = len(files), _has_names(files)
+    n_places = places_of(file.hop) if file.split == MINIMAL_OOD and not has_names else 0
+    unit = n // n_places if n_places and not n % n_places else 0
 
-
-class _Rows:
-    """The rows of a split.
-
-    Attributes:
-        files: the files.
-        n_places: number of places that a minimal set shows, whose rows are by target, then by place; 0 for
-            other sets, and for rows that name their images.
-        notes: what a reader should know about numbers of rows and images, once they are read.
-        names: index of an image -> its name, for rows that name their images, once they are read.
-    """
-
-    def __init__(self, file: OfficialFile, paths: Sequence[Path]) -> None:
-        self.files, self.n_places = ParquetFiles(paths), 0
-        self.files.check(COLUMNS)
-        if file.split == MINIMAL_OOD and not len(self.files) % places_of(file.hop) and not self._has_names:
-            self.n_places = places_of(file.hop)
-        self.notes: list[str] = []
-        self.names: dict[int, str] = {}
-
-    @cached_property
-    def _has_names(self) -> bool:
-        """Whether rows name their images."""
-        if "path" not in self.files.types.get("image", ""):
-            return False
-        _, first = next(self.files.batches([NAMES], 1), (0, None))
-        return first is not None and not first.column("image").field("path").null_count
-
-    @cached_property
-    def _order(self) -> Order:
+    @cache
+    def order() -> Order:
         """The rows in the order of `idx`, none of which may be there twice."""
-        n = len(self.files)
-        if not self._has_names:
-            self.notes.append("no column says which rows share an image: one each")
-        if "idx" not in self.files.types:
+        if not has_names:
+            notes.append("no column says which rows share an image: one each")
+        if "idx" not in files.types:
             return np.arange(n)
-        numbers, order = self.files.numbers("idx", ROWS_AT_ONCE)
+        numbers, found = files.numbers("idx", ROWS_AT_ONCE)
         if n and (numbers.min(), numbers.max()) != (0, n - 1):
-            self.notes.append(
+            notes.append(
                 f"idx runs from {numbers.min():,} to {numbers.max():,} for {n:,} rows: some are missing; "
                 "questions are numbered from 0, in the order of idx"
             )
-        return order
+        return found
 
-    def blocks(self, numbering: Numbering) -> Iterator[Columns]:
-        """The columns of some ten thousand questions at a time."""
+    def by_place(rows: Order) -> Order:
+        """The numbers of images that have no names: those of a place follow each other, if it is known."""
+        n_targets, rest = divmod(unit, GROUP)
+        if not n_targets or rest:
+            return rows
+        targets, places, of_group = np.unravel_index(rows, (n_targets, n_places, GROUP))
+        return (places * n_targets + targets) * GROUP + of_group
+
+    def blocks(numbering: Numbering) -> Iterator[Columns]:
         numbers: dict[str, int] = {}
-        names = [*TEXTS, *([NAMES] * self._has_names)]
-        for first, batch in self.files.batches(names, ROWS_AT_ONCE, self._order):
-            cells = {name: batch.column(name).to_pylist() for name in TEXTS}
-            images = self._by_place(np.arange(first, first + len(batch)))
-            if self._has_names:
+        for first, batch in files.batches([*TEXTS, *([NAMES] * has_names)], ROWS_AT_ONCE, order()):
+            cells, images = {name: batch.column(name).to_pylist() for name in TEXTS}, np.arange(len(batch))
+            images = by_place(first + images)
+            if has_names:
                 cells[NAMES] = batch.column("image").field("path").to_pylist()
                 images = np.asarray([numbers.setdefault(name, len(numbers)) for name in cells[NAMES]])
-                self.names.update(zip(images.tolist(), cells[NAMES], strict=True))
-            rows = self._order[first : first + len(batch)]
-            where = self.files.where(rows)
+                names.update(zip(images.tolist(), cells[NAMES], strict=True))
+            rows = order()[first : first + len(batch)]
+            where = files.where(rows)
             check_filled(cells, where)
             yield {
                 **numbering.texts(cells["query"], where),
                 "answers": numbering.answers(cells["answer"], where),
                 "image_idxs": images.astype(np.int32),
-                **({"image_places": self.files.places(rows)} if "image" in self.files.types else {}),
+                **({"image_places": files.places(rows)} if "image" in files.types else {}),
             }
 
-    def _by_place(self, rows: Any) -> Any:
-        """The numbers of images: those of a place follow each other if rows are by target, then by place."""
-        n, a_group = len(self.files), GROUP * self.n_places
-        if not a_group or n % a_group:
-            return rows
-        targets, places, of_group = np.unravel_index(rows, (n // a_group, self.n_places, GROUP))
-        return (places * (n // a_group) + targets) * GROUP + of_group
+    images = {"image_form": "parquet", "image_files": paths, "image_names": names}
+    pool = f"{POOLS.get(file.split, file.split)}_{file.hop}"
+    return file.split_source(n, blocks, notes, pool=pool, unit=unit, **images)
+
+
+def _has_names(files: ParquetFiles) -> bool:
+    """Whether rows name their images."""
+    if "path" not in files.types.get("image", ""):
+        return False
+    _, first = next(files.batches([NAMES], 1), (0, None))
+    return first is not None and not first.column("image").field("path").null_count
 
 
 # HDF5
@@ -176,7 +160,12 @@ QUESTIONS = Schema(
 
 
 def hdf5_split(
-    file: OfficialFile, vocabulary: Vocabulary, vocab: Vocab, of_images: Path | None, features: Path | None
+    file: OfficialFile,
+    vocabulary: Vocabulary,
+    vocab: Vocab,
+    scenes: Path | None,
+    of_images: Path | None,
+    features: Path | None,
 ) -> SourceSplit:
     """The split in a question file.
 
@@ -184,6 +173,7 @@ def hdf5_split(
         file: the question file.
         vocabulary: the values of programs.
         vocab: the numbers of its words, functions and answers.
+        scenes: the file of its scenes.
         of_images: the file with its images, as the array `features`.
         features: the file of detector features of its images.
 
@@ -221,8 +211,9 @@ def hdf5_split(
                     columns["image_places"] = np.stack([np.zeros_like(rows), rows, ~np.zeros_like(rows)], -1)
                 yield columns
 
-    images = {"image_form": "features", "image_files": [of_images] if of_images else []}
-    return file.split_source(n, blocks, notes, features=features, vocab=vocab, **images)
+    others = {"features": features, "vocab": vocab, "scenes": scenes_of(scenes) if scenes else None}
+    others |= {"image_form": "features", "image_files": [of_images] if of_images else []}
+    return file.split_source(n, blocks, notes, **others)
 
 
 def _check_lengths(file: OfficialFile, name: str, rows: Any, lengths: Any, first: int) -> None:
@@ -259,8 +250,6 @@ ROW = Fields(
     }
 )
 """The form of a question."""
-_CLEVR = {"answer": "", "image_index": 0, "image_filename": "", "question_family_index": 0}
-"""What the reader of programs wants in a row besides the question."""
 _FAMILIES: Mapping[tuple[str, int], int] = {place: number for number, place in enumerate(FAMILIES)}
 
 
@@ -269,12 +258,14 @@ def _official_family(row: Mapping[str, Any]) -> int:
     return _FAMILIES.get((row.get("template_filename", ""), row.get("question_family_index", -1)), NO_FAMILY)
 
 
-def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) -> SourceSplit:
-    """The split in a question file; arguments and errors as of `json_questions`."""
+def json_split(
+    file: OfficialFile, vocabulary: Vocabulary, images: Path | None, scenes: Path | None
+) -> SourceSplit:
+    """The split in a question file; arguments as of `hdf5_split`, errors as of `json_questions`."""
     found: Iterator[Any] = (row.get("image_index") for row in read_list(file.path, "questions"))
     n, notes = file.plain([index if INDEX.test(index) else 0 for index in found])
     blocks, of_images = json_questions(file.path, vocabulary, images, n)
-    return file.split_source(n, blocks, notes, **of_images)
+    return file.split_source(n, blocks, notes, scenes=scenes_of(scenes) if scenes else None, **of_images)
 
 
 def json_questions(
@@ -322,9 +313,7 @@ def json_questions(
                         f"{number}; each question has its own"
                     )
             texts = [row["question"] for row in block]
-            plain = [
-                {**_CLEVR, "question": row["question"], "program": _plain(row["program"])} for row in block
-            ]
+            plain = [{"question": "", "image_index": 0, "program": row["program"]} for row in block]
             try:
                 data = json.dumps({"questions": plain}).encode()
                 programs, _ = Programs.from_questions(vocabulary, data, file="")
@@ -338,27 +327,13 @@ def json_questions(
                 "program_lengths": (tokens != 0).sum(axis=1).astype(np.int32),
                 "question_families": np.asarray([*map(family, block)], dtype=np.int32),
                 "answers": numbering.answers([row["answer"] for row in block], where),
-                "image_idxs": image_numbers([row["image_index"] for row in block], where),
+                "image_idxs": image_numbers([[row["image_index"]] for row in block], where)[:, 0],
                 **({"image_places": np.tile([0, -1, -1], (len(block), 1))} if images else {}),
             }
             at += len(block)
 
     files = [images] if images else []
     return blocks, {"image_form": "png", "image_files": files, "image_names": names}
-
-
-def _plain(program: list[Any]) -> list[Any]:
-    """Nodes with the keys of CLEVR's published files; its generator's have `type` and `side_inputs`."""
-    return [
-        {
-            "function": node.get("function", node.get("type")),
-            "inputs": node.get("inputs", []),
-            "value_inputs": node.get("value_inputs", node.get("side_inputs", [])),
-        }
-        if isinstance(node, dict)
-        else node
-        for node in program
-    ]
 
 
 def scenes_of(path: Path, *, in_degrees: bool = False) -> Callable[[], Iterator[dict[str, Any]]]:
