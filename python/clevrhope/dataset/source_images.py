@@ -111,7 +111,8 @@ class ImageRecord:
                 found = f"{places.dtype} of the shape {places.shape}"
                 raise DatasetError(f"{path}: its places are {found}; expected int64, (n, 3); {remedy}")
             check_form(about, _ABOUT, path, remedy=remedy)
-            if places[:, 0].max(initial=-1) >= len(about["files"]):
+            is_nameless = about["form"] == "png" and len(about["names"]) < len(places)
+            if places[:, 0].max(initial=-1) >= len(about["files"]) or is_nameless:
                 raise DatasetError(f"{path}: its images are in files that it does not name; {remedy}")
         return cls(about["form"], tuple(map(Path, about["files"])), places, about["names"])
 

@@ -3,31 +3,34 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from clevrhope._core import Vocabulary
+from clevrhope._core import ProgramTokens, Vocabulary
 from clevrhope.dataset.clevr_folder import FAMILIES
 from clevrhope.dataset.clevr_json import rows_file, scene_info
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.measured import write_measured
+from clevrhope.dataset.native_reader import vocabulary_with
 from clevrhope.dataset.question_kinds import PAIRS, SINGLE, kind_of
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.questions_h5 import Ints, QuestionWriter
 from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.dataset.suite_pools import parse_suite_pool
-from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab
+from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab, write_vocab
 from clevrhope.describe.measure import read_scene_counts
-from clevrhope.errors import DatasetError, SceneError, listed
+from clevrhope.errors import ConfigError, DatasetError, SceneError, listed
 from clevrhope.pipeline.documents import measured_hop
 from clevrhope.runtime.atomic import record
 from clevrhope.scenes.forms import read_batch
-from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit
+from clevrhope.scenes.vocabulary import default_vocabulary
+from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit, Templates
 from clevrhope.splits.hops import parse_hop
 
 
@@ -46,17 +49,32 @@ def digest_of(parts: Iterable[Columns], numbering: Numbering) -> str:
 
 @dataclass
 class ImportedFolder:
-    """The folder of an import, while its files are written.
+    """A folder that published files are imported into.
 
     Attributes:
         layout: the places of its files.
-        manifest: its manifest, which lists the files so far; the caller writes it.
-        plain: the numbers of functions and answers, without words.
+        manifest: its manifest, which lists the files so far; `import_source` writes it.
+        source: the published files.
+        n_questions: (table, split) -> number of questions, for the splits of this import.
     """
 
     layout: Layout
     manifest: Manifest
-    plain: Vocab
+    source: Source
+    n_questions: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The values of scenes and programs: CLEVR's, unless the source says others."""
+        if attributes := self.source.about.get("attributes"):
+            most = self.source.about["constraints"]["max_objects"]
+            return vocabulary_with(attributes, largest_count=most)
+        return default_vocabulary()
+
+    @cached_property
+    def plain(self) -> Vocab:
+        """The numbers of functions and answers, without words."""
+        return make_vocab([], ProgramTokens(self.vocabulary).names, self.vocabulary.answers)
 
     def add(self, path: Path) -> None:
         """Lists a file that was written."""
@@ -66,10 +84,21 @@ class ImportedFolder:
         """Whether an earlier import, or this one, wrote a file."""
         return self.layout.relative(path) in self.manifest.files
 
-    def vocab(self, split: SourceSplit) -> Vocab:
-        """The numbers that a split's words have here; if they have none yet, those of its source."""
+    def numbering(self, split: SourceSplit, templates: Templates | None = None) -> Numbering:
+        """What numbers a split's words: as the folder has them, as the split's files do, or anew.
+
+        Raises:
+            ConfigError: the folder has other numbers than the files.
+        """
         path = self._vocab_of(split)
-        return read_vocab(path) if self.is_listed(path) else split.vocab or self.plain
+        known = read_vocab(path) if self.is_listed(path) else split.vocab or self.plain
+        numbering = Numbering(known, templates)
+        if split.vocab is not None and not numbering.has_numbers_of(split.vocab):
+            raise ConfigError(
+                f"{self.layout.root}: holds questions of another vocabulary than {split.file}; clevrhope "
+                "import each of them, by --hop, into an --out of its own"
+            )
+        return numbering
 
     def _vocab_of(self, split: SourceSplit) -> Path:
         if split.suite:
@@ -95,6 +124,7 @@ class ImportedFolder:
 
     def write_split(self, split: SourceSplit, parts: Sequence[Columns], vocab: Vocab) -> None:
         """Writes a split's questions, its vocabulary, and the record of its images."""
+        self.n_questions[split.table, split.split] = split.n_questions
         path = split.kind.h5(self.layout, split.hop, split.split)
         if split.suite:
             path = self.layout.suite_h5(split.hop, split.suite, split.split)
@@ -143,22 +173,22 @@ class ImportedFolder:
             self.manifest = replace(self.manifest, pools={**self.manifest.pools, pool: entry})
         return images
 
-    def write_scenes(self, source: Source, vocabulary: Vocabulary) -> None:
+    def write_scenes(self) -> None:
         """Writes the scenes in use of pools whose scenes are published."""
         for pool, wanted in self.scenes().items():
             rows, missing, n_scenes = {}, {*wanted.tolist()}, 0
-            of_pool = [split.scenes for split in source.splits if split.pool == pool and split.scenes]
+            of_pool = [each.scenes for each in self.source.splits if each.pool == pool and each.scenes]
             for scene in chain.from_iterable(scenes() for scenes in of_pool if missing):
                 n_scenes += 1
                 if (index := scene["image_index"]) in missing:
                     missing.remove(index)
-                    rows[index] = _scene_row(scene, pool, vocabulary, source.root)
+                    rows[index] = _scene_row(scene, pool, self.vocabulary, self.source.root)
             if not n_scenes:  # as in an export of an import without scenes
                 continue
             if missing:
                 raise DatasetError(
-                    f"{source.root}: the scenes of {pool} lack {len(missing):,} that questions are about: "
-                    f"{listed(sorted(missing), most=5)}"
+                    f"{self.source.root}: the scenes of {pool} lack {len(missing):,} that questions are "
+                    f"about: {listed(sorted(missing), most=5)}"
                 )
             for shard in np.unique(wanted // SCENES_A_SHARD).tolist():
                 path = self.layout.scene_shard(pool, shard)

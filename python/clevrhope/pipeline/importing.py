@@ -8,20 +8,18 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from clevrhope._core import ProgramTokens, TextReader, World
+from clevrhope._core import World
 from clevrhope.config.presets import WINDOW
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.contents import no_hop, same_hop
 from clevrhope.dataset.folder_check import is_published
 from clevrhope.dataset.layout import Layout, locked_layout
 from clevrhope.dataset.manifest import Manifest, read_manifest, write_manifest
-from clevrhope.dataset.native_reader import text_reader, vocabulary_with
-from clevrhope.dataset.split_files import Vocab as Names
-from clevrhope.dataset.vocab import Vocab, make_vocab, write_vocab
+from clevrhope.dataset.vocab import write_vocab
 from clevrhope.errors import ConfigError, DatasetError, listed
 from clevrhope.pipeline.import_features import import_features
 from clevrhope.pipeline.import_files import ImportedFolder, digest_of
@@ -32,7 +30,7 @@ from clevrhope.runtime.reading import read_utf8
 from clevrhope.runtime.settings import suggestion
 from clevrhope.scenes import read_world
 from clevrhope.sources import find_source
-from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit, files_below
+from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit, Templates, files_below
 from clevrhope.splits.hops import parse_hop
 
 VERSION = "imported"
@@ -46,15 +44,6 @@ OFFICIAL = QuestionSettings(strictness="chain")
 
 PUBLISHED, FROM_TEXTS, NONE = "published", "read from the texts with the templates", "not published"
 """Where programs come from."""
-
-
-@dataclass(frozen=True)
-class Imported:
-    """What an import wrote: its source and manifest, and (table, split) -> number of questions."""
-
-    source: Source
-    manifest: Manifest
-    n_questions: Mapping[tuple[str, str], int]
 
 
 def dataset_of(path: Path, say: Callable[[str], None], *, templates: Path | None = None) -> Path:
@@ -73,7 +62,7 @@ def dataset_of(path: Path, say: Callable[[str], None], *, templates: Path | None
     paths = [each for each in files_below(path) if each.is_file()]
     stamps = [(str(each), each.stat().st_size, each.stat().st_mtime_ns) for each in paths]
     with_templates = [read_templates(read_world(), templates).fingerprint] if templates else []
-    made_of = ["npz", str(path.resolve()), stamps, *with_templates]  # as records of images are
+    made_of = ["npz of folders", str(path.resolve()), stamps, *with_templates]  # as records of images are
     key = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:16]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     out = cache / "clevrhope" / "imports" / key / path.resolve().name
@@ -100,7 +89,7 @@ def import_source(
     features: bool = False,
     in_place: bool = False,
     progress: Progress | None = None,
-) -> Imported:
+) -> ImportedFolder:
     """Imports published files into a folder; one that was imported from the same files gets what it lacks.
 
     Args:
@@ -126,12 +115,7 @@ def import_source(
     if path.resolve() in (out.resolve(), *out.resolve().parents):
         raise ConfigError(f"{out}: is inside {path}, into which nothing is written; choose another --out")
     with locked_layout(out):
-        vocabulary = world.vocabulary  # CLEVR's, unless the source says another
-        if attributes := source.about.get("attributes"):
-            most = source.about["constraints"]["max_objects"]
-            vocabulary = vocabulary_with(attributes, largest_count=most)
-        plain = make_vocab([], ProgramTokens(vocabulary).names, vocabulary.answers)
-        folder = ImportedFolder(Layout(out), _manifest_of(out, world, source), plain)
+        folder = ImportedFolder(Layout(out), _manifest_of(out, world, source), source)
         for split in chosen:  # whose name may be that of a folder
             try:
                 parse_hop(split.hop, list(folder.manifest.world["attributes"].items()))
@@ -139,27 +123,26 @@ def import_source(
                 raise DatasetError(f"{split.file}: {error}") from error
         digests = dict((folder.manifest.source or {}).get("splits", {}))
         if digests:
-            _check_same(folder, source, chosen, shown)
-        make_reader, n_unread = _reader_maker(world, templates), 0
+            _check_same(folder, chosen, shown)
+        texts, n_unread = _read_templates(world, templates) if templates else None, 0
         for split in sorted(chosen, key=lambda each: each.vocab is None):  # whose words get the next numbers
-            numbering = _numbering(folder, split, make_reader)
+            numbering = folder.numbering(split, texts)
             parts = [*_blocks(split, numbering, "Importing", shown)]
             digests[split.key] = digest_of(parts, numbering)
             folder.write_split(split, parts, numbering.vocab())
             n_unread += numbering.n_unread
         if not folder.layout.vocab.exists():  # whose answers and functions belong to the world
-            write_vocab(folder.layout.vocab, plain)
-        folder.write_scenes(source, vocabulary)
-        described = _described(folder, source, chosen, digests, n_unread)
+            write_vocab(folder.layout.vocab, folder.plain)
+        folder.write_scenes()
         programs = PUBLISHED if source.has_programs else FROM_TEXTS if templates else NONE
+        described = _described(folder, chosen, digests, n_unread)
         described |= {"programs": programs, "in_place": in_place}
         folder.manifest = replace(folder.manifest, source=described)
         folder.measure()
         write_manifest(folder.layout.manifest, folder.manifest)
         if features:
             import_features(folder, chosen, shown)
-    n = {(split.table, split.split): split.n_questions for split in chosen}
-    return Imported(source, folder.manifest, n)
+    return folder
 
 
 def _manifest_of(out: Path, world: World, source: Source) -> Manifest:
@@ -207,26 +190,7 @@ def _blocks(split: SourceSplit, numbering: Numbering, verb: str, progress: Progr
         )
 
 
-def _numbering(
-    folder: ImportedFolder, split: SourceSplit, make_reader: Callable[[Vocab], TextReader] | None = None
-) -> Numbering:
-    """What numbers a split's words: as the folder has them, as the split's files do, or from the first on.
-
-    Raises:
-        ConfigError: the folder has other numbers than the files.
-    """
-    numbering = Numbering(folder.vocab(split), make_reader)
-    if split.vocab is not None and not numbering.has_numbers_of(split.vocab):
-        raise ConfigError(
-            f"{folder.layout.root}: holds questions of another vocabulary than {split.file}; clevrhope "
-            "import each of them, by --hop, into an --out of its own"
-        )
-    return numbering
-
-
-def _check_same(
-    folder: ImportedFolder, source: Source, chosen: Sequence[SourceSplit], progress: Progress
-) -> None:
+def _check_same(folder: ImportedFolder, chosen: Sequence[SourceSplit], progress: Progress) -> None:
     """Checks that a folder was imported from these files, which may have been moved since.
 
     Raises:
@@ -235,20 +199,18 @@ def _check_same(
     out, known = folder.layout.root, folder.manifest.source or {}
     there = [split for split in chosen if split.key in known["splits"]]
     for split in there:
-        numbering = _numbering(folder, split)
-        if (
-            digest_of(_blocks(split, numbering, "Comparing", progress), numbering)
-            != known["splits"][split.key]
-        ):
+        numbering = folder.numbering(split)
+        digest = digest_of(_blocks(split, numbering, "Comparing", progress), numbering)
+        if digest != known["splits"][split.key]:
             raise ConfigError(
                 f"{out}: its {split.table} {split.split} has other questions or images than {split.file}; "
                 "choose another --out"
             )
-    first, root = Path(known["root"]), source.root.resolve()
+    first, root = Path(known["root"]), folder.source.root.resolve()
     if not there and not (root.is_relative_to(first) or first.is_relative_to(root)):
         raise ConfigError(
-            f"{out}: was imported from {first}, and {source.root} may be of another source; choose another "
-            "--out, or import a folder that holds both"
+            f"{out}: was imported from {first}, and {folder.source.root} may be of another source; choose "
+            "another --out, or import a folder that holds both"
         )
 
 
@@ -278,30 +240,18 @@ def choose_splits(source: Source, hops: Sequence[str], splits: Sequence[str]) ->
     return chosen
 
 
-def _reader_maker(world: World, templates: Path | None) -> Callable[[Vocab], TextReader] | None:
-    """What makes a reader of texts of a vocabulary; None without templates."""
-    if templates is None:
-        return None
-    names = dict.fromkeys(file for file, _, _ in read_templates(world, templates).families)
-    files = [(Path(name).stem, read_utf8(templates / name, "templates")) for name in names]
-    synonyms = read_utf8(synonyms_path(templates), "synonyms")
-
-    def make(vocab: Vocab) -> TextReader:
-        numbers = vocab.question_token_to_idx, vocab.program_token_to_idx, vocab.answer_token_to_idx
-        return text_reader(Names(*numbers), files, synonyms)
-
-    return make
+def _read_templates(world: World, folder: Path) -> Templates:
+    """The files of a folder of question templates; raises TemplateError if they are none."""
+    names = dict.fromkeys(file for file, _, _ in read_templates(world, folder).families)
+    files = [(Path(name).stem, read_utf8(folder / name, "templates")) for name in names]
+    return files, read_utf8(synonyms_path(folder), "synonyms")
 
 
 def _described(
-    folder: ImportedFolder,
-    source: Source,
-    chosen: Sequence[SourceSplit],
-    digests: Mapping[str, str],
-    n_unread: int,
+    folder: ImportedFolder, chosen: Sequence[SourceSplit], digests: Mapping[str, str], n_unread: int
 ) -> dict[str, Any]:
     """What is known of the source of a folder, by the digests of its splits."""
-    known = folder.manifest.source or {}
+    known, source = folder.manifest.source or {}, folder.source
     about: dict[str, list[str]] = {}
     for split in chosen:
         about.setdefault("; ".join(split.notes), []).append(f"{split.table} {split.split}")

@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import TextReader, number_texts
+from clevrhope.dataset.native_reader import text_reader
 from clevrhope.dataset.question_kinds import ABSENT, SINGLE, QuestionKind
 from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.split_files import Vocab as Names
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import DatasetError, listed, shown
 from clevrhope.runtime.forms import ANY, INDEX, Fields, ListOf
@@ -22,6 +24,9 @@ Columns = dict[str, npt.NDArray[np.integer[Any]]]
 `image_places` and, of episodes, `support_places` say where the images are: for each index of `image_idxs` or
 `support_idxs` three numbers, as in `ImageRecord`.
 """
+
+Templates = tuple[Sequence[tuple[str, bytes]], bytes]
+"""Name and content of each file of question templates, in the order of families, and the synonyms."""
 
 _NULL, START, END, _UNKNOWN = range(len(SPECIAL_TOKENS))
 
@@ -61,11 +66,11 @@ class Numbering:
     Words without a number get the next one. Functions and answers are those of the dataset's world.
     """
 
-    def __init__(self, vocab: Vocab, reader: Callable[[Vocab], TextReader] | None = None) -> None:
-        """Takes the numbers so far, and what makes a reader of texts; None reads no programs from texts."""
+    def __init__(self, vocab: Vocab, templates: Templates | None = None) -> None:
+        """Takes the numbers so far; without templates, no programs are read from texts."""
         self.words = vocab.questions()
         self._programs, self._answers = vocab.program_token_to_idx, vocab.answer_token_to_idx
-        self._make_reader = reader
+        self._templates = templates
         self._reader: tuple[int, TextReader] | None = None
         """The number of words for which a reader was made, and the reader."""
         self.n_unread = 0
@@ -103,9 +108,10 @@ class Numbering:
         families = np.full(len(rows), NO_FAMILY, dtype=np.int32)
         programs = np.tile(np.asarray([START, END], dtype=np.int32), (len(rows), 1))
         n_tokens = np.full(len(rows), 2, dtype=np.int32)
-        if self._make_reader is not None:
+        if self._templates is not None:
             if self._reader is None or self._reader[0] != len(self.words):
-                self._reader = len(self.words), self._make_reader(self.vocab())
+                names = Names(*vars(self.vocab()).values())
+                self._reader = len(self.words), text_reader(names, *self._templates)
             families, (programs, n_tokens), _ = self._reader[1].meanings(rows, MOST_PROGRAM_TOKENS)
             self.n_unread += int((families < 0).sum())
         columns = {"questions": rows, "question_lengths": lengths, "question_families": families}
