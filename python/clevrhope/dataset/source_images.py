@@ -3,12 +3,10 @@
 A record beside the folder of the pool's PNG files, `images/<pool>.npz`, says where they are.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from io import BytesIO
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -75,28 +73,29 @@ class ImageRecord:
 
         Args:
             form: as of the record.
-            files: as of the record.
+            files: as of the record, also those in which no image is.
             images: (N,) indices and their (N, 3) places; -1 is no image. The first place of an index counts.
             names: index -> the name of the image; empty if they have none.
         """
         indices, places = map(np.concatenate, zip(*images, strict=True))
         is_there = (indices >= 0) & (places[:, 0] >= 0)
-        used, first = np.unique(indices[is_there], return_index=True)
-        if not len(used):
+        found, first = np.unique(indices[is_there], return_index=True)
+        if not len(found):
             return None
-        by_index = np.full((used[-1] + 1, 3), -1)
-        by_index[used] = places[is_there][first]
+        by_index = np.full((found[-1] + 1, 3), -1)
+        by_index[found] = places[is_there][first]
+        paths, numbers = np.unique([str(path.absolute()) for path in files], return_inverse=True)
+        used, by_index[found, 0] = np.unique(numbers[by_index[found, 0]], return_inverse=True)
         named = [names.get(index, "") for index in range(len(by_index))] if names else ()
-        return cls(form, tuple(path.absolute() for path in files), by_index, named)
+        return cls(form, tuple(map(Path, paths[used])), by_index, named)
 
     def __contains__(self, index: int) -> bool:
         return 0 <= index < len(self.places) and bool(self.places[index, 0] >= 0)
 
     def write(self, path: Path) -> None:
         """Writes the record whole."""
-        about = {"form": self.form, "files": [*map(str, self.files)], "names": [*self.names]}
-        text, memory = np.frombuffer(json.dumps(about).encode(), np.uint8), BytesIO()
-        np.savez_compressed(memory, about=text, places=self.places)
+        memory, files = BytesIO(), [*map(str, self.files)]
+        np.savez_compressed(memory, form=self.form, files=files, names=self.names, places=self.places)
         write_whole(path, memory.getvalue())
 
     @classmethod
@@ -106,7 +105,7 @@ class ImageRecord:
         with reading(path, "a record of imported images", remedy=remedy), np.load(path) as raw:
             if any(member.file_size > MAX_RECORD_BYTES for member in raw.zip.infolist()):
                 raise DatasetError(f"{path}: over {MAX_RECORD_BYTES >> 20} MiB when unpacked; {remedy}")
-            about, places = json.loads(raw["about"].tobytes()), raw["places"]
+            about, places = {name: raw[name].tolist() for name in _ABOUT.needed}, raw["places"]
             if places.dtype.kind != "i" or places.shape[1:] != (3,):
                 found = f"{places.dtype} of the shape {places.shape}"
                 raise DatasetError(f"{path}: its places are {found}; expected int64, (n, 3); {remedy}")
@@ -124,16 +123,10 @@ class ImageRecord:
         """
         if self.form != other.form:
             raise DatasetError(f"{other.files[0]}: images of the same pool are in other forms of files, too")
-        n = max(len(self.places), len(other.places))
-        places, others = np.full((2, n, 3), -1)
-        places[: len(self.places)], others[: len(other.places)] = self.places, other.places
-        others[others[:, 0] >= 0, 0] += len(self.files)
-        places = np.where(places[:, :1] >= 0, places, others)
-        is_there = places[:, 0] >= 0
-        files, numbers = np.unique([*map(str, self.files + other.files)], return_inverse=True)
-        used, places[is_there, 0] = np.unique(numbers[places[is_there, 0]], return_inverse=True)
-        names = [mine or theirs for mine, theirs in zip_longest(self.names, other.names, fillvalue="")]
-        return ImageRecord(self.form, tuple(Path(files[k]) for k in used), places, names)
+        mine, theirs = self.indices, other.indices
+        images = [(mine, self.places[mine]), (theirs, other.places[theirs] + [len(self.files), 0, 0])]
+        names = {k: name for each in (other, self) for k, name in enumerate(each.names) if name}
+        return ImageRecord.of(self.form, self.files + other.files, images, names) or self
 
     def place(self, index: int) -> tuple[Path, list[int]]:
         """The file of an image, and what its form says of the place in it."""

@@ -62,7 +62,7 @@ def dataset_of(path: Path, say: Callable[[str], None], *, templates: Path | None
     paths = [each for each in files_below(path) if each.is_file()]
     stamps = [(str(each), each.stat().st_size, each.stat().st_mtime_ns) for each in paths]
     with_templates = [read_templates(read_world(), templates).fingerprint] if templates else []
-    made_of = ["npz of folders", str(path.resolve()), stamps, *with_templates]  # as records of images are
+    made_of = ["npz of arrays", str(path.resolve()), stamps, *with_templates]  # as records of images are
     key = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:16]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     out = cache / "clevrhope" / "imports" / key / path.resolve().name

@@ -303,11 +303,10 @@ class _Shards(_ExportedSplit):
         self.is_part = alone
         texts: dict[str, forms.Form] = dict.fromkeys(("question", "answer"), forms.TEXT)
         texts |= {"program": ListOf(forms.TEXT), "question_index": forms.INDEX}
-        of_image = {"image_index": forms.INDEX, "questions": ListOf(Fields(texts))}
-        self._sample = Fields(of_image, {"scene": forms.ANY})
+        needed: dict[str, forms.Form] = {"image_index": forms.INDEX, "questions": ListOf(Fields(texts))}
         if self.kind.of_sets:
-            of_set = {**texts, "image_indices": ListOf(forms.INDEX)}
-            self._sample = Fields(of_set, {"scenes": ListOf(forms.ANY)})
+            needed = {**texts, "image_indices": ListOf(forms.INDEX)}
+        self._sample = Fields(needed, {"scene": forms.ANY, "scenes": ListOf(forms.ANY)})
         n_said = self.about.get("questions", 0)
         self.n_questions = (0 if alone else n_said) or sum(len(places) for _, places, _ in self.rows(()))
         self.is_part = alone and self.n_questions != n_said

@@ -18,7 +18,7 @@ from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import DatasetError, listed, shown
 from clevrhope.runtime.forms import ANY, INDEX, Fields, ListOf
 
-Columns = dict[str, npt.NDArray[np.integer[Any]]]
+Columns = dict[str, npt.NDArray[Any]]
 """Columns of consecutive questions by name, as in `question_kinds`; rows of tokens may be narrower there.
 
 `image_places` and, of episodes, `support_places` say where the images are: for each index of `image_idxs` or

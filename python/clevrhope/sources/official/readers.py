@@ -211,9 +211,9 @@ def hdf5_split(
                     columns["image_places"] = np.stack([np.zeros_like(rows), rows, ~np.zeros_like(rows)], -1)
                 yield columns
 
-    others = {"features": features, "vocab": vocab, "scenes": scenes_of(scenes) if scenes else None}
-    others |= {"image_form": "features", "image_files": [of_images] if of_images else []}
-    return file.split_source(n, blocks, notes, **others)
+    images = {"image_form": "features", "image_files": [of_images] if of_images else []}
+    read = scenes_of(scenes) if scenes else None
+    return file.split_source(n, blocks, notes, features=features, vocab=vocab, scenes=read, **images)
 
 
 def _check_lengths(file: OfficialFile, name: str, rows: Any, lengths: Any, first: int) -> None:
