@@ -35,7 +35,7 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
         DatasetError: a question file has another form than the official one.
     """
     paths = files_below(root)
-    files = sorted(file for path in paths if (file := official_file(path)) is not None)
+    files = sorted(file for path in paths if path.suffix in _FORMS and (file := official_file(path)))
     if not files:
         return None
     known, notes = {file.path for file in files}, []

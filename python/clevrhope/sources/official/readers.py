@@ -197,15 +197,13 @@ def hdf5_split(
             least = {"answers": len(SPECIAL_TOKENS)}
             for first in range(0, n, ROWS_AT_ONCE):
                 stop = min(first + ROWS_AT_ONCE, n)
-                columns = {"question_families": np.full(stop - first, NO_FAMILY, dtype=np.int32)}
+                columns: Columns = {"question_families": np.full(stop - first, NO_FAMILY, dtype=np.int32)}
                 for name, (column, _) in ARRAYS.items():
                     numbers = opened[name][first:stop]
                     bounds = {"least": least.get(name, 0), "first": first}
                     check_numbers(file.path, name, numbers, limits[name], **bounds, remedy=REMEDY)
                     columns[column] = numbers.astype(np.int32)
-                for name, lengths in (("questions", "question_lengths"), ("programs", "program_lengths")):
-                    _check_lengths(file, name, columns[name], columns[lengths], first)
-                _check_programs(file, functions, columns["programs"], first)
+                _check_rows(file, functions, columns, first)
                 if of_images is not None:
                     rows = columns["image_idxs"]
                     columns["image_places"] = np.stack([np.zeros_like(rows), rows, ~np.zeros_like(rows)], -1)
@@ -216,21 +214,19 @@ def hdf5_split(
     return file.split_source(n, blocks, notes, features=features, vocab=vocab, scenes=read, **images)
 
 
-def _check_lengths(file: OfficialFile, name: str, rows: Any, lengths: Any, first: int) -> None:
-    """Checks that the lengths (N,) of rows of tokens (N, W) are the numbers of tokens there."""
-    is_token = np.arange(rows.shape[1]) < lengths[:, None]
-    for row in np.flatnonzero(((rows != 0) != is_token).any(axis=1)).tolist()[:1]:
-        raise DatasetError(
-            f"{file.path}: {name}_len[{first + row}] is {lengths[row]}, which is not the number of tokens in "
-            f"its row of {name}; {REMEDY}"
-        )
-
-
-def _check_programs(file: OfficialFile, tokens: ProgramTokens, rows: Any, first: int) -> None:
-    """Checks that programs (N, W) are trees of functions in prefix order; published ones may have none."""
-    numbers = np.flatnonzero((rows != 0).sum(axis=1) > len((START, END)))
+def _check_rows(file: OfficialFile, functions: ProgramTokens, columns: Columns, first: int) -> None:
+    """Checks that lengths are numbers of tokens, and programs trees in prefix order; some have none."""
+    for name in ("questions", "programs"):
+        lengths, is_filled = columns[f"{name[:-1]}_lengths"], columns[name] != 0  # (N,) and (N, W)
+        is_token = np.arange(is_filled.shape[1]) < lengths[:, np.newaxis]
+        for row in np.flatnonzero((is_filled != is_token).any(axis=1)).tolist()[:1]:
+            raise DatasetError(
+                f"{file.path}: {name}_len[{first + row}] is {lengths[row]}, which is not the number of "
+                f"tokens in its row of {name}; {REMEDY}"
+            )
+    numbers = np.flatnonzero(columns["program_lengths"] > len((START, END)))
     try:
-        Programs.from_tokens(tokens, rows[numbers])
+        Programs.from_tokens(functions, columns["programs"][numbers])
     except ClevrhopeError as error:
         place, _, problem = str(error).removeprefix("programs[").partition("]")
         raise DatasetError(
