@@ -10,7 +10,6 @@ import tarfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,7 +27,7 @@ from clevrhope.runtime.forms import Fields, ListOf, MapOf
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import reading
 from clevrhope.sources.episodes import CELLS, episode_columns
-from clevrhope.sources.parquet_files import Order, ParquetFiles, check_parts
+from clevrhope.sources.parquet_files import ParquetFiles, check_parts
 from clevrhope.sources.source import (
     SCENE,
     Columns,
@@ -113,13 +112,13 @@ class _ExportedSplit(ABC):
         """Checks that no question is missing; if the last ones are, only what the files say can tell it.
 
         Args:
-            numbers: (N,) the `question_index` of the questions that are there.
+            numbers: (N,) the `question_index` of the questions that are there, sorted.
 
         Raises:
             DatasetError: one is missing, or there twice.
         """
         n, split = self.about.get("questions", len(numbers)), self.attributes["split"]
-        if not self.is_part and not np.array_equal(np.sort(numbers), np.arange(n)):
+        if not self.is_part and not np.array_equal(numbers, np.arange(n)):
             raise DatasetError(
                 f"{self.files[0].parent}: the {len(numbers):,} questions of {split} are not numbers 0 to "
                 f"{n - 1:,}; some are missing, or of other files, so predictions would be of other questions"
@@ -252,22 +251,16 @@ class _Table(_ExportedSplit):
                 wanted[name] = _SEVERAL.format(kind.dtype) if kind.row else kind.dtype
         table.check({name: (kind,) for name, kind in wanted.items()})
 
-    @cached_property
-    def _order(self) -> Order:
-        numbers, order = self.table.numbers("question_index", ROWS_AT_ONCE)
-        self.check_whole(numbers)
-        return order
-
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
         there = [name for name in names if name in self.table.types]
         has_images = self.kind.of_images("image") in self.table.types
-        for first, batch in self.table.batches(there, ROWS_AT_ONCE, self._order):
+        self.check_whole(self.table.sort("question_index"))
+        for first, batch in self.table.batches(there, ROWS_AT_ONCE):
             cells = {name: [None] * len(batch) for name in names}
             cells |= {name: batch.column(name).to_pylist() for name in there}
-            rows = self._order[first : first + len(batch)]
-            places = self.table.places(rows)[:, np.newaxis] if has_images else np.full((len(rows), 1, 3), -1)
+            places = self.table.places(first, len(batch))[:, np.newaxis]
             places = _in_lists(places, self.most) if self.kind.of_sets else places
-            yield cells, places, self.table.where(rows)
+            yield cells, places if has_images else np.full_like(places, -1), self.table.where(first)
 
 
 def find_parquet(root: Path, vocabulary: Vocabulary) -> Source | None:

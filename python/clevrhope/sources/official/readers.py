@@ -7,7 +7,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import ClevrhopeError, DatasetError, shown
 from clevrhope.runtime.forms import ANY, FILE_NAME, INDEX, TEXT, Fields, ListOf, check_form
 from clevrhope.sources.official.names import POOLS, OfficialFile, places_of
-from clevrhope.sources.parquet_files import Order, ParquetFiles
+from clevrhope.sources.parquet_files import ROWS_AT_ONCE, ParquetFiles
 from clevrhope.sources.source import (
     END,
     MAX_IMAGES,
@@ -40,7 +39,7 @@ from clevrhope.sources.source import (
 )
 from clevrhope.splits.kinds import MINIMAL_OOD
 
-ROWS_AT_ONCE, JSON_ROWS_AT_ONCE = 65_536, 10_000
+JSON_ROWS_AT_ONCE = 10_000
 
 # Parquet
 
@@ -80,22 +79,18 @@ def parquet_split(file: OfficialFile, paths: Sequence[Path]) -> SourceSplit:
     n_places = places_of(file.hop) if file.split == MINIMAL_OOD and not has_names else 0
     unit = n // n_places if n_places and not n % n_places else 0
 
-    @cache
-    def order() -> Order:
-        """The rows in the order of `idx`, none of which may be there twice."""
-        if not has_names:
-            notes.append("no column says which rows share an image: one each")
-        if "idx" not in files.types:
-            return np.arange(n)
-        numbers, found = files.numbers("idx", ROWS_AT_ONCE)
-        if n and (numbers.min(), numbers.max()) != (0, n - 1):
-            notes.append(
-                f"idx runs from {numbers.min():,} to {numbers.max():,} for {n:,} rows: some are missing; "
+    def sort() -> None:
+        """Reads the rows in the order of `idx`, and notes what the columns do not say."""
+        found = [] if has_names else ["no column says which rows share an image: one each"]
+        numbers = files.sort("idx") if "idx" in files.types else np.arange(n)
+        if n and (numbers[0], numbers[-1]) != (0, n - 1):
+            found.append(
+                f"idx runs from {numbers[0]:,} to {numbers[-1]:,} for {n:,} rows: some are missing; "
                 "questions are numbered from 0, in the order of idx"
             )
-        return found
+        notes.extend(note for note in found if note not in notes)
 
-    def by_place(rows: Order) -> Order:
+    def by_place(rows: Any) -> Any:
         """The numbers of images that have no names: those of a place follow each other, if it is known."""
         n_targets, rest = divmod(unit, GROUP)
         if not n_targets or rest:
@@ -105,21 +100,21 @@ def parquet_split(file: OfficialFile, paths: Sequence[Path]) -> SourceSplit:
 
     def blocks(numbering: Numbering) -> Iterator[Columns]:
         numbers: dict[str, int] = {}
-        for first, batch in files.batches([*TEXTS, *([NAMES] * has_names)], ROWS_AT_ONCE, order()):
+        sort()
+        for first, batch in files.batches([*TEXTS, *([NAMES] * has_names)], ROWS_AT_ONCE):
             cells, images = {name: batch.column(name).to_pylist() for name in TEXTS}, np.arange(len(batch))
             images = by_place(first + images)
             if has_names:
                 cells[NAMES] = batch.column("image").field("path").to_pylist()
                 images = np.asarray([numbers.setdefault(name, len(numbers)) for name in cells[NAMES]])
                 names.update(zip(images.tolist(), cells[NAMES], strict=True))
-            rows = order()[first : first + len(batch)]
-            where = files.where(rows)
+            where = files.where(first)
             check_filled(cells, where)
             yield {
                 **numbering.texts(cells["query"], where),
                 "answers": numbering.answers(cells["answer"], where),
                 "image_idxs": images.astype(np.int32),
-                **({"image_places": files.places(rows)} if "image" in files.types else {}),
+                **({"image_places": files.places(first, len(batch))} if "image" in files.types else {}),
             }
 
     images = {"image_form": "parquet", "image_files": paths, "image_names": names}
