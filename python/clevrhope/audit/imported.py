@@ -7,7 +7,7 @@ is not done, and says so.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from typing import Any
 
@@ -108,23 +108,19 @@ def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Repor
 def _read(split: _Split, vocab: Vocab, pools: Pools, results: Results, *, in_chains: bool) -> None:
     """Reads a split's questions: what they ask for, their answers, and texts that occur twice."""
     table, hop, promise = split.table, split.hop, split.kind.asked
-    by_chains, by_descriptions = (
-        question_reader(vocab, hop.target, CLEVR_WORDS, vocabulary_of(vocab), in_chains=of_chains)
-        for of_chains in (True, False)
-    )
+    about = (vocab, hop.target, CLEVR_WORDS, vocabulary_of(vocab))
+    readers = [question_reader(*about, in_chains=of_chains) for of_chains in (True, False)]
     has_program, pool = table.program_lengths > 2, pools[table.pool]
     digests = [np.zeros(0, np.uint64)]
 
-    def text(row: int) -> str:
-        return vocab.text(table.tokens(row)[0][0].tolist())
+    def text(first: int, row: int) -> str:
+        return vocab.text(table.tokens(first + row)[0][0].tolist())
 
     for first, questions, programs in table.blocks():
         numbers = np.arange(first, first + len(questions))
         rows = pool.rows(table.image_idxs[numbers])
         with_program = has_program[numbers]
-        chains, findings = (
-            reader.read(questions, programs, pool.native, rows) for reader in (by_chains, by_descriptions)
-        )
+        chains, findings = (each.read(questions, programs, pool.native, rows) for each in readers)
         for name, mentions, is_read, place in (
             ("pair by chains", chains.by_program | (not in_chains), with_program, "its program"),
             ("pair by descriptions", findings.by_program, with_program, "its program"),
@@ -132,8 +128,7 @@ def _read(split: _Split, vocab: Vocab, pools: Pools, results: Results, *, in_cha
         ):
             if hop.target:
                 wrong, problem = _misplaced(promise, mentions, "mention", hop)
-                problem += f" in {place}"
-                found = where(wrong & is_read, problem, lambda k, first=first: text(first + k), numbers)
+                found = where(wrong & is_read, f"{problem} in {place}", partial(text, first), numbers)
                 results[name].add(split.file, found)
                 results[name].n_checked += int(is_read.sum())
         can_run = with_program & (rows != MISSING)
@@ -143,7 +138,7 @@ def _read(split: _Split, vocab: Vocab, pools: Pools, results: Results, *, in_cha
         results["answers"].n_checked += int(can_run.sum())
         digests.append(text_digests(questions))
     images = table.image_idxs.astype(np.uint64)
-    results["equal texts"].add(split.file, same_texts(images, np.concatenate(digests), text))
+    results["equal texts"].add(split.file, same_texts(images, np.concatenate(digests), partial(text, 0)))
     if len(table.scenes) < len(table):  # else no image has two questions, by what the files say
         results["equal texts"].n_checked += len(table)
 
@@ -198,15 +193,14 @@ def _check_scene_rows(folder: Folder, splits: Sequence[_Split], results: Results
     """Notes how many scenes of each pool list objects sorted, and CLEVR's share of train sets' images."""
     of_clevr: dict[str, list[int]] = {}
     for pool in dict.fromkeys(split.table.pool for split in splits):
-        is_sorted: list[bool] = []
-        of_clevr[pool] = []
-        for path in folder.layout.scene_files(pool):
-            for line, row in read_numbered_rows(path):
-                scene = parse_row(row, path, line)
-                keys = [tuple(str(thing.get(kind)) for kind in _TYPES) for thing in scene["objects"]]
-                is_sorted.append(keys == sorted(keys))
-                if scene.get("reuse_dataset") or scene.get("reuse_filename"):
-                    of_clevr[pool].append(scene["image_index"])
+        is_sorted, of_clevr[pool] = list[bool](), []
+        rows = ((path, row) for path in folder.layout.scene_files(pool) for row in read_numbered_rows(path))
+        for path, (line, row) in rows:
+            scene = parse_row(row, path, line)
+            keys = [tuple(str(thing.get(kind)) for kind in _TYPES) for thing in scene["objects"]]
+            is_sorted.append(keys == sorted(keys))
+            if scene.get("reuse_dataset") or scene.get("reuse_filename"):
+                of_clevr[pool].append(scene["image_index"])
         check, share = results["order of objects"], np.mean(is_sorted or [False])
         check.n_checked += len(is_sorted)
         check.notes.append(f"{pool}: {share:.1%} of scenes list objects sorted by their values")
