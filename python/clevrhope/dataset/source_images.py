@@ -34,6 +34,9 @@ CHANNELS_FIRST = Schema(
 MAX_RECORD_BYTES = 1 << 28
 """The most bytes of an array of a record: the places of ten million images take 240 MB."""
 
+FORMS = ("png", "features", "tar", "parquet", "parquet_support")
+"""The forms of files with images; those of episodes' supports are in a column of lists of their own."""
+
 GROUPS_KEPT = 2
 """Row groups of Parquet that are kept: questions about one image stand together."""
 
@@ -43,7 +46,7 @@ class ImageRecord:
     """Where the images of a pool are.
 
     Attributes:
-        form: a key of `READERS`.
+        form: one of `FORMS`.
         files: the files, or the folder of PNG files.
         places: (n, 3) int64 for each index a file's number and what the form says of the place in it: a row,
             a row and the place in its list of images, or the offset and size of a member. A row of -1 is no
@@ -183,29 +186,24 @@ class SourceImages:
 
     def _read(self, index: int) -> ImageArray | bytes:
         """The bytes of an image's file, or its pixels."""
-        path, place = self.record.place(index)
-        return READERS[self.record.form](self, path, place)
-
-    def _of_png(self, path: Path, place: Sequence[int]) -> ImageArray:
-        with open_png(path, remedy=DAMAGED if path.is_file() else MOVED) as image:
-            return np.array(image.convert("RGB"))
-
-    def _of_features(self, path: Path, place: Sequence[int]) -> ImageArray:
-        with self._array(path).reading() as opened:
-            return np.ascontiguousarray(opened["features"][place[0]].transpose(1, 2, 0))
-
-    def _of_tar(self, path: Path, place: Sequence[int]) -> bytes:
-        offset, size = place
-        with reading(path, "an archive of images", remedy=MOVED), path.open("rb") as file:
-            file.seek(offset)
-            return file.read(size)
-
-    def _of_parquet(self, path: Path, place: Sequence[int], *, several: str = "images") -> bytes:
-        row, of_list = place  # the place in a list of images, which is the column `several`, or -1
+        form, (path, place) = self.record.form, self.record.place(index)
+        if form == "png":
+            with open_png(path, remedy=DAMAGED if path.is_file() else MOVED) as image:
+                return np.array(image.convert("RGB"))
+        if form == "features":
+            with self._array(path).reading() as opened:
+                return np.ascontiguousarray(opened["features"][place[0]].transpose(1, 2, 0))
+        if form == "tar":
+            offset, size = place
+            with reading(path, "an archive of images", remedy=MOVED), path.open("rb") as file:
+                file.seek(offset)
+                return file.read(size)
+        row, of_list = place  # the place in a list of images, or -1
+        column = "image" if of_list < 0 else "support_images" if form == "parquet_support" else "images"
         with reading(path, "a Parquet file", remedy=MOVED):
             _, ends = self._table(path)
             group = int(np.searchsorted(ends, row, side="right"))
-            images = self._group(path, group, "image" if of_list < 0 else several)
+            images = self._group(path, group, column)
             cell = images[row - (int(ends[group - 1]) if group else 0)].as_py()
             cell = cell if of_list < 0 else cell[of_list]
         content = cell if isinstance(cell, bytes) else (cell or {}).get("bytes")
@@ -233,16 +231,7 @@ DAMAGED = "download the file again"
 FORMATS = ("PNG", "JPEG", "WEBP")
 """Forms of images; Pillow reads others by programs that the files of strangers should not start."""
 
-READERS: Mapping[str, Callable[[SourceImages, Path, Sequence[int]], ImageArray | bytes]] = {
-    "png": SourceImages._of_png,
-    "features": SourceImages._of_features,
-    "tar": SourceImages._of_tar,
-    "parquet": SourceImages._of_parquet,
-    "parquet_support": partial(SourceImages._of_parquet, several="support_images"),
-}
-"""Form of files -> reads an image of a file at a place: its pixels, or the bytes of an image file."""
-
-_ABOUT = Fields({"form": one_of(tuple(READERS)), "files": ListOf(TEXT), "names": ListOf(TEXT)})
+_ABOUT = Fields({"form": one_of(FORMS), "files": ListOf(TEXT), "names": ListOf(TEXT)})
 """The form of what a record says beside its places."""
 
 

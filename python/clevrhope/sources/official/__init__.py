@@ -1,5 +1,6 @@
 """The official CLEVR-HOPE as its authors published it; docs/import.md says how sure each form is."""
 
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -16,7 +17,7 @@ from clevrhope.runtime.forms import Fields, check_form, one_of
 from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.threads import map_in_threads
 from clevrhope.sources.official.names import OfficialFile, about, official_file
-from clevrhope.sources.official.readers import hdf5_split, json_split, parquet_split
+from clevrhope.sources.official.readers import hdf5_split, json_split, parquet_split, scenes_of
 from clevrhope.sources.parquet_files import check_parts
 from clevrhope.sources.source import IN_RADIANS, Source, SourceSplit, files_below
 
@@ -61,11 +62,13 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
             check_parts([file.path for file in chosen])
         if form == ".parquet":
             return parquet_split(first, [file.path for file in chosen])
-        scenes = find(first, of_scenes)  # which rows of Parquet do not name
         if form == ".json":
-            return json_split(first, vocabulary, find(first, of_png), scenes)
-        vocab = read_vocab(_vocab_of(first.path, root))
-        return hdf5_split(first, vocabulary, vocab, scenes, find(first, of_images), find(first, of_features))
+            split = json_split(first, vocabulary, find(first, of_png))
+        else:
+            vocab, features = read_vocab(_vocab_of(first.path, root)), find(first, of_features)
+            split = hdf5_split(first, vocabulary, vocab, find(first, of_images), features)
+        place = find(first, of_scenes)  # which rows of Parquet do not name
+        return replace(split, scenes=scenes_of(place)) if place else split
 
     groups = [list(group) for _, group in groupby(files, lambda file: (file.number, file.split))]
     # Footers of Parquet take long to parse; HDF5 is read by one thread alone.

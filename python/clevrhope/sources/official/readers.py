@@ -155,12 +155,7 @@ QUESTIONS = Schema(
 
 
 def hdf5_split(
-    file: OfficialFile,
-    vocabulary: Vocabulary,
-    vocab: Vocab,
-    scenes: Path | None,
-    of_images: Path | None,
-    features: Path | None,
+    file: OfficialFile, vocabulary: Vocabulary, vocab: Vocab, of_images: Path | None, features: Path | None
 ) -> SourceSplit:
     """The split in a question file.
 
@@ -168,7 +163,6 @@ def hdf5_split(
         file: the question file.
         vocabulary: the values of programs.
         vocab: the numbers of its words, functions and answers.
-        scenes: the file of its scenes.
         of_images: the file with its images, as the array `features`.
         features: the file of detector features of its images.
 
@@ -205,8 +199,7 @@ def hdf5_split(
                 yield columns
 
     images = {"image_form": "features", "image_files": [of_images] if of_images else []}
-    read = scenes_of(scenes) if scenes else None
-    return file.split_source(n, blocks, notes, features=features, vocab=vocab, scenes=read, **images)
+    return file.split_source(n, blocks, notes, features=features, vocab=vocab, **images)
 
 
 def _check_rows(file: OfficialFile, functions: ProgramTokens, columns: Columns, first: int) -> None:
@@ -249,14 +242,12 @@ def _official_family(row: Mapping[str, Any]) -> int:
     return _FAMILIES.get((row.get("template_filename", ""), row.get("question_family_index", -1)), NO_FAMILY)
 
 
-def json_split(
-    file: OfficialFile, vocabulary: Vocabulary, images: Path | None, scenes: Path | None
-) -> SourceSplit:
-    """The split in a question file; arguments as of `hdf5_split`, errors as of `json_questions`."""
+def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) -> SourceSplit:
+    """The split in a question file; arguments and errors as of `json_questions`."""
     found: Iterator[Any] = (row.get("image_index") for row in read_list(file.path, "questions"))
     n, notes = file.plain([index if INDEX.test(index) else 0 for index in found])
     blocks, of_images = json_questions(file.path, vocabulary, images, n)
-    return file.split_source(n, blocks, notes, scenes=scenes_of(scenes) if scenes else None, **of_images)
+    return file.split_source(n, blocks, notes, **of_images)
 
 
 def json_questions(
