@@ -27,6 +27,7 @@ from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab, write_vocab
 from clevrhope.describe.measure import read_scene_counts
 from clevrhope.errors import ConfigError, DatasetError, SceneError, listed
 from clevrhope.pipeline.documents import measured_hop
+from clevrhope.pipeline.text import indices_by_pool
 from clevrhope.runtime.atomic import record
 from clevrhope.scenes.forms import read_batch
 from clevrhope.scenes.vocabulary import default_vocabulary
@@ -117,10 +118,7 @@ class ImportedFolder:
 
     def scenes(self) -> dict[str, Ints]:
         """Pool -> the indices of the scenes that questions are about, sorted."""
-        used: dict[str, Ints] = {}
-        for table in self.tables():
-            used[table.pool] = np.union1d(used.get(table.pool, table.scenes), table.scenes)
-        return used
+        return indices_by_pool((table.pool, table.scenes) for table in self.tables())
 
     def write_split(self, split: SourceSplit, parts: Sequence[Columns], vocab: Vocab) -> None:
         """Writes a split's questions, its vocabulary, and the record of its images."""
