@@ -13,7 +13,7 @@ from clevrhope._core import AuditScenes
 from clevrhope.audit import audit
 from clevrhope.audit.captions import CHECKS as CHECKS_OF_CAPTIONS
 from clevrhope.audit.checks import scenes
-from clevrhope.audit.imported import CHECKS as CHECKS_OF_IMPORTS
+from clevrhope.audit.imported import reasons
 from clevrhope.audit.report import check_rows
 from clevrhope.audit.run import BESIDE_CLEVR
 from clevrhope.config.presets import PRESETS
@@ -40,7 +40,7 @@ def clevr(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_every_line_of_the_report_has_a_stage(clean: Path, clevr: Path) -> None:
     everything = ["readable", *(name for lines in LINES.values() for name in lines)]
-    assert list(check_rows()) == [*everything, *BESIDE_CLEVR, *CHECKS_OF_IMPORTS, *CHECKS_OF_CAPTIONS]
+    assert list(check_rows()) == [*everything, *BESIDE_CLEVR, *reasons(), *CHECKS_OF_CAPTIONS]
     assert [each.name for each in audit(clean, against=clevr).checks] == [*everything, *BESIDE_CLEVR]
     assert [each.name for each in audit(clean).checks] == everything
 

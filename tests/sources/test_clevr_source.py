@@ -20,7 +20,6 @@ from clevrhope.export import export
 from clevrhope.pipeline.importing import import_source
 from clevrhope.programs import default_vocabulary
 from clevrhope.sources.clevr import find_clevr
-from clevrhope.splits.kinds import SPLITS
 from wording import refused
 
 Rows = list[dict[str, Any]]
@@ -143,7 +142,9 @@ def test_an_export_has_degrees(tmp_path: Path) -> None:
     assert source is not None
     assert source.notes == ()
     rows = rows_of(tmp_path / "export" / "scenes" / "CLEVR_val_scenes.json", "scenes")
-    assert [*source.scenes[SPLITS["val"].pool]()] == rows
+    (scenes,) = [split.scenes for split in source.splits if split.split == "val"]
+    assert scenes is not None
+    assert [*scenes()] == rows
 
 
 def test_the_splits_of_a_pair_in_this_form_are_not_clevr(dataset: Path, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """An image that cannot be read is named, with its file and row, wherever images are read."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -74,16 +73,16 @@ def test_it_is_named(fault: object, dataset: Path, tmp_path: Path, cli: Cli) -> 
         {"form": "gif"},
         {"files": [3]},
         {"names": 3},
+        {"names": ["a.png"]},
     ],
-    ids=["columns", "floats", "unknown file", "large", "form", "files", "names"],
+    ids=["columns", "floats", "unknown file", "large", "form", "files", "names", "too few names"],
 )
 def test_a_record_that_was_changed_is_refused(
     change: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(source_images, "MAX_RECORD_BYTES", 1 << 20)
-    about = {"form": "png", "files": ["a.png"], "names": [], **change}
-    places = about.pop("places", np.zeros((4, 3), np.int64))
-    text = np.frombuffer(json.dumps(about).encode(), np.uint8)
-    np.savez_compressed(tmp_path / "r.npz", about=text, places=places)
+    record: dict[str, Any] = {"form": "png", "files": ["a"], "names": ["a.png"] * 4}
+    record["places"] = np.zeros((4, 3), np.int64)
+    np.savez_compressed(tmp_path / "r.npz", **{**record, **change})
     with refused(DatasetError):
         ImageRecord.read(tmp_path / "r.npz")

@@ -7,7 +7,7 @@ is not done, and says so.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from clevrhope._core import AuditReader
 from clevrhope.audit.checks.questions import PREFIXES, same_texts, text_digests, wrong_answers
 from clevrhope.audit.checks.scenes import excluded
-from clevrhope.audit.report import CheckResult, Report, Results, new_results, where
+from clevrhope.audit.report import CheckResult, Report, Results, check_rows, new_results, where
 from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.native_reader import question_reader, vocabulary_of
@@ -32,31 +32,16 @@ from clevrhope.runtime.progress import Progress
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS, TRAIN, SplitKind
 
-NO_SCENES = "scenes are not published"
-NO_PROGRAMS = "programs are not published; with --templates, they are read from the texts"
-
-CHECKS: Mapping[str, str] = {
-    "pair by chains": NO_PROGRAMS,
-    "pair by descriptions": NO_PROGRAMS,
-    "pair in words": "",
-    "pair in images": NO_SCENES,
-    "answers": NO_PROGRAMS,
-    "images of one kind": "the files do not name images; --pixels compares the images themselves",
-    "equal texts": "no column says which questions share an image",
-    "answers of sets": "",
-    "objects an image": NO_SCENES,
-    "order of objects": NO_SCENES,
-    "CLEVR's images": "published scenes do not say which images are CLEVR's",
-    "suites and sets": "pairs of suites, questions about sets of images and episodes are not checked in "
-    "published files; audit the folder that clevrhope build wrote",
-}
-"""Check -> why it was not done, if there was nothing that it could check."""
-
 SPREAD = 4.0
 """Standard deviations by which a count of images may differ from what equal frequencies give."""
 
 _TYPES = ("size", "color", "shape", "material")
 """The attributes in the order in which the official generator sorts objects."""
+
+
+def reasons() -> dict[str, str]:
+    """Check of an import -> why it was not done, if there was nothing that it could check."""
+    return {name: row["unless"] for name, row in check_rows().items() if "unless" in row}
 
 
 @dataclass(frozen=True)
@@ -85,11 +70,13 @@ def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Repor
         DatasetError: a file is missing or broken.
     """
     layout, manifest = folder.layout, folder.manifest
+    why_not = reasons()
+    *names, of_others = why_not
     has_others = manifest.suites or manifest.covr or manifest.nonce
-    results = new_results([*CHECKS] if has_others else [*CHECKS][:-1])
+    results = new_results([*names, of_others] if has_others else names)
     splits = []
-    for hop, names in manifest.splits.items():
-        for name in names:
+    for hop, entries in manifest.splits.items():
+        for name in entries:
             table = open_split(layout, hop, name, vocab=folder.vocab)
             splits.append(_Split(folder.hop(hop), SPLITS[name], table, layout.relative(table.path)))
     vocab = read_vocab(layout.vocab)
@@ -107,45 +94,41 @@ def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Repor
         _check_images(split, pools, results)
     _check_scene_rows(folder, with_scenes, results)
     _check_apart(folder, splits, results["images of one kind"], pixels=pixels, progress=progress)
-    why_not = CHECKS if with_scenes else {**CHECKS, "answers": NO_SCENES}
+    if not with_scenes:
+        why_not["answers"] = why_not["pair in images"]
     for name, result in results.items():
         if why_not[name] and not result.n_checked and not result.n_faults:
             result.skip(why_not[name])
         result.finish()
     notes = tuple((manifest.source or {})["notes"])
-    lines = tuple(result for name, result in results.items() if splits or name == [*CHECKS][-1])
+    lines = tuple(result for name, result in results.items() if splits or name == of_others)
     return Report(folder.title, tuple(manifest.splits), lines, notes)
 
 
 def _read(split: _Split, vocab: Vocab, pools: Pools, results: Results, *, in_chains: bool) -> None:
     """Reads a split's questions: what they ask for, their answers, and texts that occur twice."""
     table, hop, promise = split.table, split.hop, split.kind.asked
-    by_chains, by_descriptions = (
-        question_reader(vocab, hop.target, CLEVR_WORDS, vocabulary_of(vocab), in_chains=of_chains)
-        for of_chains in (True, False)
-    )
+    about = (vocab, hop.target, CLEVR_WORDS, vocabulary_of(vocab))
+    readers = [question_reader(*about, in_chains=of_chains) for of_chains in (True, False)]
     has_program, pool = table.program_lengths > 2, pools[table.pool]
     digests = [np.zeros(0, np.uint64)]
 
-    def text(row: int) -> str:
-        return vocab.text(table.tokens(row)[0][0].tolist())
+    def text(first: int, row: int) -> str:
+        return vocab.text(table.tokens(first + row)[0][0].tolist())
 
     for first, questions, programs in table.blocks():
         numbers = np.arange(first, first + len(questions))
         rows = pool.rows(table.image_idxs[numbers])
         with_program = has_program[numbers]
-        chains, findings = (
-            reader.read(questions, programs, pool.native, rows) for reader in (by_chains, by_descriptions)
-        )
+        chains, findings = (each.read(questions, programs, pool.native, rows) for each in readers)
         for name, mentions, is_read, place in (
             ("pair by chains", chains.by_program | (not in_chains), with_program, "its program"),
             ("pair by descriptions", findings.by_program, with_program, "its program"),
             ("pair in words", findings.by_words, np.ones_like(with_program), "its words"),
         ):
             if hop.target:
-                problem = f"{_does(promise, 'mention')} {hop.words} in {place}"
-                wrong = is_read & _wrong(promise, mentions)
-                found = where(wrong, problem, lambda k, first=first: text(first + k), numbers)
+                wrong, problem = _misplaced(promise, mentions, "mention", hop)
+                found = where(wrong & is_read, f"{problem} in {place}", partial(text, first), numbers)
                 results[name].add(split.file, found)
                 results[name].n_checked += int(is_read.sum())
         can_run = with_program & (rows != MISSING)
@@ -155,18 +138,18 @@ def _read(split: _Split, vocab: Vocab, pools: Pools, results: Results, *, in_cha
         results["answers"].n_checked += int(can_run.sum())
         digests.append(text_digests(questions))
     images = table.image_idxs.astype(np.uint64)
-    results["equal texts"].add(split.file, same_texts(images, np.concatenate(digests), text))
+    results["equal texts"].add(split.file, same_texts(images, np.concatenate(digests), partial(text, 0)))
     if len(table.scenes) < len(table):  # else no image has two questions, by what the files say
         results["equal texts"].n_checked += len(table)
 
 
-def _wrong(promise: str, has_pair: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """(n,) what has the pair although it never must, or the reverse."""
-    return (has_pair & (promise == "never")) | (~has_pair & (promise == "always"))
-
-
-def _does(promise: str, verb: str) -> str:
-    return f"{verb}s" if promise == "never" else f"does not {verb}"
+def _misplaced(
+    promise: str, has_pair: npt.NDArray[np.bool_], verb: str, hop: Hop
+) -> tuple[npt.NDArray[np.bool_], str]:
+    """(n,) what has the pair although it never must, or the reverse, and the problem."""
+    if promise == "never":
+        return has_pair, f"{verb}s {hop.words}"
+    return ~has_pair & (promise == "always"), f"does not {verb} {hop.words}"
 
 
 def _compare_answers(splits: Sequence[_Split], check: CheckResult) -> None:
@@ -190,8 +173,8 @@ def _check_images(split: _Split, pools: Pools, results: Results) -> None:
     check.add(file, where(rows == MISSING, "a question's scene is missing", lambda k: split.file), used)
     used, rows = used[rows != MISSING], rows[rows != MISSING]
     if target and shown in ("never", "always"):
-        problem = f"{_does(shown, 'show')} {split.hop.words}, in {split.kind.name}"
-        check.add(file, where(_wrong(shown, pool.holding(target)[rows]), problem, used), used)
+        wrong, problem = _misplaced(shown, pool.holding(target)[rows], "show", split.hop)
+        check.add(file, where(wrong, f"{problem}, in {split.kind.name}", used), used)
         check.n_checked += len(used)
     if split.kind.drawn != "stream":
         return
@@ -210,15 +193,14 @@ def _check_scene_rows(folder: Folder, splits: Sequence[_Split], results: Results
     """Notes how many scenes of each pool list objects sorted, and CLEVR's share of train sets' images."""
     of_clevr: dict[str, list[int]] = {}
     for pool in dict.fromkeys(split.table.pool for split in splits):
-        is_sorted: list[bool] = []
-        of_clevr[pool] = []
-        for path in folder.layout.scene_files(pool):
-            for line, row in read_numbered_rows(path):
-                scene = parse_row(row, path, line)
-                keys = [tuple(str(thing.get(kind)) for kind in _TYPES) for thing in scene["objects"]]
-                is_sorted.append(keys == sorted(keys))
-                if scene.get("reuse_dataset") or scene.get("reuse_filename"):
-                    of_clevr[pool].append(scene["image_index"])
+        is_sorted, of_clevr[pool] = list[bool](), []
+        rows = ((path, row) for path in folder.layout.scene_files(pool) for row in read_numbered_rows(path))
+        for path, (line, row) in rows:
+            scene = parse_row(row, path, line)
+            keys = [tuple(str(thing.get(kind)) for kind in _TYPES) for thing in scene["objects"]]
+            is_sorted.append(keys == sorted(keys))
+            if scene.get("reuse_dataset") or scene.get("reuse_filename"):
+                of_clevr[pool].append(scene["image_index"])
         check, share = results["order of objects"], np.mean(is_sorted or [False])
         check.n_checked += len(is_sorted)
         check.notes.append(f"{pool}: {share:.1%} of scenes list objects sorted by their values")

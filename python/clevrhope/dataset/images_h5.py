@@ -104,7 +104,7 @@ def aggregate_images(
             return lambda: chunk
 
         with writing_hdf5(temporary) as (file, check):
-            images = create_images(file, int(wanted[-1]) + 1, (height, width))
+            images = create_images(file, "images", (int(wanted[-1]) + 1, height, width, 3))
             file.create_dataset("indices", data=wanted, track_times=False)
             file.attrs["pool"] = pool
             chunks = map_in_threads(call, map(packing, wanted.tolist()), threads=None)
@@ -115,12 +115,12 @@ def aggregate_images(
     return True
 
 
-def create_images(file: h5py.File, n_rows: int, size: tuple[int, int]) -> h5py.Dataset:
-    """Creates the array `images` in a file, with one chunk for each image of `size` (height, width)."""
+def create_images(file: h5py.File, name: str, shape: tuple[int, ...]) -> h5py.Dataset:
+    """Creates an array of images, (N, ...) uint8, in a file, with a chunk for each image."""
     return file.create_dataset(
-        "images",
-        shape=(n_rows, *size, 3),
-        chunks=(1, *size, 3),
+        name,
+        shape=shape,
+        chunks=(1, *shape[1:]),
         dtype=np.uint8,
         compression="gzip",
         compression_opts=DEFLATE_LEVEL,

@@ -3,12 +3,10 @@
 A record beside the folder of the pool's PNG files, `images/<pool>.npz`, says where they are.
 """
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from io import BytesIO
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +34,9 @@ CHANNELS_FIRST = Schema(
 MAX_RECORD_BYTES = 1 << 28
 """The most bytes of an array of a record: the places of ten million images take 240 MB."""
 
+FORMS = ("png", "features", "tar", "parquet", "parquet_support")
+"""The forms of files with images; those of episodes' supports are in a column of lists of their own."""
+
 GROUPS_KEPT = 2
 """Row groups of Parquet that are kept: questions about one image stand together."""
 
@@ -45,8 +46,8 @@ class ImageRecord:
     """Where the images of a pool are.
 
     Attributes:
-        form: a key of `READERS`.
-        files: the files; for PNG files, each is an image.
+        form: one of `FORMS`.
+        files: the files, or the folder of PNG files.
         places: (n, 3) int64 for each index a file's number and what the form says of the place in it: a row,
             a row and the place in its list of images, or the offset and size of a member. A row of -1 is no
             image; -1 also fills rows of forms that say less.
@@ -63,14 +64,41 @@ class ImageRecord:
         """(images,) int32 indices of the images, sorted."""
         return np.flatnonzero(self.places[:, 0] >= 0).astype(np.int32)
 
+    @classmethod
+    def of(
+        cls,
+        form: str,
+        files: Sequence[Path],
+        images: Iterable[tuple[Ints, npt.NDArray[np.int64]]],
+        names: Mapping[int, str],
+    ) -> "ImageRecord | None":
+        """The record of images, given by parts; None if there are none.
+
+        Args:
+            form: as of the record.
+            files: as of the record, also those in which no image is.
+            images: (N,) indices and their (N, 3) places; -1 is no image. The first place of an index counts.
+            names: index -> the name of the image; empty if they have none.
+        """
+        indices, places = map(np.concatenate, zip(*images, strict=True))
+        is_there = (indices >= 0) & (places[:, 0] >= 0)
+        found, first = np.unique(indices[is_there], return_index=True)
+        if not len(found):
+            return None
+        by_index = np.full((found[-1] + 1, 3), -1)
+        by_index[found] = places[is_there][first]
+        paths, numbers = np.unique([str(path.absolute()) for path in files], return_inverse=True)
+        used, by_index[found, 0] = np.unique(numbers[by_index[found, 0]], return_inverse=True)
+        named = [names.get(index, "") for index in range(len(by_index))] if names else ()
+        return cls(form, tuple(map(Path, paths[used])), by_index, named)
+
     def __contains__(self, index: int) -> bool:
         return 0 <= index < len(self.places) and bool(self.places[index, 0] >= 0)
 
     def write(self, path: Path) -> None:
         """Writes the record whole."""
-        about = {"form": self.form, "files": [*map(str, self.files)], "names": [*self.names]}
-        text, memory = np.frombuffer(json.dumps(about).encode(), np.uint8), BytesIO()
-        np.savez_compressed(memory, about=text, places=self.places)
+        memory, files = BytesIO(), [*map(str, self.files)]
+        np.savez_compressed(memory, form=self.form, files=files, names=self.names, places=self.places)
         write_whole(path, memory.getvalue())
 
     @classmethod
@@ -80,12 +108,13 @@ class ImageRecord:
         with reading(path, "a record of imported images", remedy=remedy), np.load(path) as raw:
             if any(member.file_size > MAX_RECORD_BYTES for member in raw.zip.infolist()):
                 raise DatasetError(f"{path}: over {MAX_RECORD_BYTES >> 20} MiB when unpacked; {remedy}")
-            about, places = json.loads(raw["about"].tobytes()), raw["places"]
+            about, places = {name: raw[name].tolist() for name in _ABOUT.needed}, raw["places"]
             if places.dtype.kind != "i" or places.shape[1:] != (3,):
                 found = f"{places.dtype} of the shape {places.shape}"
                 raise DatasetError(f"{path}: its places are {found}; expected int64, (n, 3); {remedy}")
             check_form(about, _ABOUT, path, remedy=remedy)
-            if places[:, 0].max(initial=-1) >= len(about["files"]):
+            is_nameless = about["form"] == "png" and len(about["names"]) < len(places)
+            if places[:, 0].max(initial=-1) >= len(about["files"]) or is_nameless:
                 raise DatasetError(f"{path}: its images are in files that it does not name; {remedy}")
         return cls(about["form"], tuple(map(Path, about["files"])), places, about["names"])
 
@@ -97,29 +126,16 @@ class ImageRecord:
         """
         if self.form != other.form:
             raise DatasetError(f"{other.files[0]}: images of the same pool are in other forms of files, too")
-        n = max(len(self.places), len(other.places))
-        places, others = np.full((2, n, 3), -1)
-        places[: len(self.places)], others[: len(other.places)] = self.places, other.places
-        others[others[:, 0] >= 0, 0] += len(self.files)
-        places = np.where(places[:, :1] >= 0, places, others)
-        is_there = places[:, 0] >= 0
-        used, places[is_there, 0] = np.unique(places[is_there, 0], return_inverse=True)
-        files = self.files + other.files
-        names = [mine or theirs for mine, theirs in zip_longest(self.names, other.names, fillvalue="")]
-        return ImageRecord(self.form, tuple(files[k] for k in used), places, names)
+        mine, theirs = self.indices, other.indices
+        images = [(mine, self.places[mine]), (theirs, other.places[theirs] + [len(self.files), 0, 0])]
+        names = {k: name for each in (other, self) for k, name in enumerate(each.names) if name}
+        return ImageRecord.of(self.form, self.files + other.files, images, names) or self
 
     def place(self, index: int) -> tuple[Path, list[int]]:
         """The file of an image, and what its form says of the place in it."""
         number, *rest = self.places[index].tolist()
-        return self.files[number], rest
-
-
-def places_of(rows: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
-    """(n, 3) the places of a record, given by rows of up to three numbers; an empty one is no image."""
-    places = np.full((len(rows), 3), -1)
-    for place, row in zip(places, rows, strict=True):
-        place[: len(row)] = row
-    return places
+        file = self.files[number]
+        return file / self.names[index] if self.form == "png" else file, rest
 
 
 class SourceImages:
@@ -170,29 +186,24 @@ class SourceImages:
 
     def _read(self, index: int) -> ImageArray | bytes:
         """The bytes of an image's file, or its pixels."""
-        path, place = self.record.place(index)
-        return READERS[self.record.form](self, path, place)
-
-    def _of_png(self, path: Path, place: Sequence[int]) -> ImageArray:
-        with open_png(path, remedy=DAMAGED if path.is_file() else MOVED) as image:
-            return np.array(image.convert("RGB"))
-
-    def _of_features(self, path: Path, place: Sequence[int]) -> ImageArray:
-        with self._array(path).reading() as opened:
-            return np.ascontiguousarray(opened["features"][place[0]].transpose(1, 2, 0))
-
-    def _of_tar(self, path: Path, place: Sequence[int]) -> bytes:
-        offset, size = place
-        with reading(path, "an archive of images", remedy=MOVED), path.open("rb") as file:
-            file.seek(offset)
-            return file.read(size)
-
-    def _of_parquet(self, path: Path, place: Sequence[int], *, several: str = "images") -> bytes:
-        row, of_list = place  # the place in a list of images, which is the column `several`, or -1
+        form, (path, place) = self.record.form, self.record.place(index)
+        if form == "png":
+            with open_png(path, remedy=DAMAGED if path.is_file() else MOVED) as image:
+                return np.array(image.convert("RGB"))
+        if form == "features":
+            with self._array(path).reading() as opened:
+                return np.ascontiguousarray(opened["features"][place[0]].transpose(1, 2, 0))
+        if form == "tar":
+            offset, size = place
+            with reading(path, "an archive of images", remedy=MOVED), path.open("rb") as file:
+                file.seek(offset)
+                return file.read(size)
+        row, of_list = place  # the place in a list of images, or -1
+        column = "image" if of_list < 0 else "support_images" if form == "parquet_support" else "images"
         with reading(path, "a Parquet file", remedy=MOVED):
             _, ends = self._table(path)
             group = int(np.searchsorted(ends, row, side="right"))
-            images = self._group(path, group, "image" if of_list < 0 else several)
+            images = self._group(path, group, column)
             cell = images[row - (int(ends[group - 1]) if group else 0)].as_py()
             cell = cell if of_list < 0 else cell[of_list]
         content = cell if isinstance(cell, bytes) else (cell or {}).get("bytes")
@@ -220,16 +231,7 @@ DAMAGED = "download the file again"
 FORMATS = ("PNG", "JPEG", "WEBP")
 """Forms of images; Pillow reads others by programs that the files of strangers should not start."""
 
-READERS: Mapping[str, Callable[[SourceImages, Path, Sequence[int]], ImageArray | bytes]] = {
-    "png": SourceImages._of_png,
-    "features": SourceImages._of_features,
-    "tar": SourceImages._of_tar,
-    "parquet": SourceImages._of_parquet,
-    "parquet_support": partial(SourceImages._of_parquet, several="support_images"),
-}
-"""Form of files -> reads an image of a file at a place: its pixels, or the bytes of an image file."""
-
-_ABOUT = Fields({"form": one_of(tuple(READERS)), "files": ListOf(TEXT), "names": ListOf(TEXT)})
+_ABOUT = Fields({"form": one_of(FORMS), "files": ListOf(TEXT), "names": ListOf(TEXT)})
 """The form of what a record says beside its places."""
 
 

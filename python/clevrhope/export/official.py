@@ -20,7 +20,7 @@ from clevrhope._core import program_arities
 from clevrhope.dataset.clevr_folder import FAMILIES
 from clevrhope.dataset.hdf5_writer import writing_hdf5
 from clevrhope.dataset.image_source import Images
-from clevrhope.dataset.images_h5 import DEFLATE_LEVEL, ImageArray
+from clevrhope.dataset.images_h5 import DEFLATE_LEVEL, ImageArray, create_images
 from clevrhope.dataset.question_kinds import IMAGE, Field
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import CHUNK_ROWS, Ints
@@ -150,15 +150,7 @@ def _write_features(path: Path, images: Sequence[tuple[Images, int]]) -> None:
         return zlib.compress(image.tobytes(), DEFLATE_LEVEL)
 
     with writing_hdf5(path) as (file, check):
-        features = file.create_dataset(
-            "features",
-            shape=(len(images), *first.shape),
-            chunks=(1, *first.shape),
-            dtype=np.uint8,
-            compression="gzip",
-            compression_opts=DEFLATE_LEVEL,
-            track_times=False,
-        )
+        features = create_images(file, "features", (len(images), *first.shape))
         for row, chunk in enumerate(map_in_threads(packed, chain([first], pixels), threads=None)):
             features.id.write_direct_chunk((row, 0, 0, 0), chunk)
             check()

@@ -11,14 +11,11 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.hdf5 import Array, Schema, reading_hdf5
-from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.dataset_folder import BuiltDataset
 from clevrhope.features.extractor import ArraySpec
 from clevrhope.features.store import FOLDER, StoreInfo
-from clevrhope.pipeline.import_files import tables_of
+from clevrhope.pipeline.import_files import ImportedFolder
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.progress import Progress
 from clevrhope.sources.source import SourceSplit
@@ -46,9 +43,7 @@ SCHEMA = Schema(
 ROWS_AT_ONCE = 256
 
 
-def import_features(
-    layout: Layout, manifest: Manifest, splits: Sequence[SourceSplit], progress: Progress
-) -> None:
+def import_features(folder: ImportedFolder, splits: Sequence[SourceSplit], progress: Progress) -> None:
     """Copies the features of the images that questions are about into a store, for the pools of splits.
 
     Raises:
@@ -58,19 +53,16 @@ def import_features(
     files = {split.pool: split.features for split in splits if split.features is not None}
     if not files:
         raise ConfigError("no detector features were found beside the questions (user_<split>_vg_frcnn.h5)")
-    used: dict[str, Ints] = {}
-    for table in tables_of(layout, manifest):
-        if table.pool in files:
-            used[table.pool] = np.union1d(used.get(table.pool, table.scenes), table.scenes)
-    dataset, store = BuiltDataset(layout.root), layout.root / FOLDER / STORE
+    used, root = folder.scenes(), folder.layout.root
+    dataset, store = BuiltDataset(root), root / FOLDER / STORE
     note, described = "the official release's features", dataset.described(images=True)
     info = StoreInfo("frcnn", ("image",), {"boxes": BOXES}, ARRAYS, "official", 2, note, described)
     for pool, path in files.items():
-        folder, indices = store / pool, used[pool]
-        folder.mkdir(parents=True, exist_ok=True)
+        of_pool, indices = store / pool, used[pool]
+        of_pool.mkdir(parents=True, exist_ok=True)
         made: dict[str, Any] = {
             name: np.lib.format.open_memmap(  # type: ignore[no-untyped-call]
-                folder / f"{name}.npy", mode="w+", dtype=spec.dtype, shape=(len(indices), *spec.shape)
+                of_pool / f"{name}.npy", mode="w+", dtype=spec.dtype, shape=(len(indices), *spec.shape)
             )
             for name, spec in ARRAYS.items()
         }
@@ -92,7 +84,7 @@ def import_features(
                 advance(len(rows))
         for array in made.values():
             array.flush()
-        np.save(folder / "indices.npy", indices)
+        np.save(of_pool / "indices.npy", indices)
         record = {"source": dataset.digest(pool, images=True, scenes=False)}
-        write_whole(folder / "pool.json", (json.dumps(record) + "\n").encode())
+        write_whole(of_pool / "pool.json", (json.dumps(record) + "\n").encode())
     write_whole(store / "store.json", (json.dumps(info.as_json(), indent=1) + "\n").encode())

@@ -8,31 +8,29 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from clevrhope._core import ProgramTokens, TextReader, World
+from clevrhope._core import World
 from clevrhope.config.presets import WINDOW
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.contents import no_hop, same_hop
 from clevrhope.dataset.folder_check import is_published
 from clevrhope.dataset.layout import Layout, locked_layout
 from clevrhope.dataset.manifest import Manifest, read_manifest, write_manifest
-from clevrhope.dataset.native_reader import text_reader, vocabulary_with
-from clevrhope.dataset.split_files import Vocab as Names
-from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab, write_vocab
+from clevrhope.dataset.vocab import write_vocab
 from clevrhope.errors import ConfigError, DatasetError, listed
 from clevrhope.pipeline.import_features import import_features
-from clevrhope.pipeline.import_files import digest_of, measure_files, vocab_of, write_scenes, write_split
+from clevrhope.pipeline.import_files import ImportedFolder, digest_of
 from clevrhope.questions import read_templates, synonyms_path
-from clevrhope.runtime.atomic import DiskError, record
+from clevrhope.runtime.atomic import DiskError
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.reading import read_utf8
 from clevrhope.runtime.settings import suggestion
 from clevrhope.scenes import read_world
 from clevrhope.sources import find_source
-from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit, files_below
+from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit, Templates, files_below
 from clevrhope.splits.hops import parse_hop
 
 VERSION = "imported"
@@ -46,15 +44,6 @@ OFFICIAL = QuestionSettings(strictness="chain")
 
 PUBLISHED, FROM_TEXTS, NONE = "published", "read from the texts with the templates", "not published"
 """Where programs come from."""
-
-
-@dataclass(frozen=True)
-class Imported:
-    """What an import wrote: its source and manifest, and (table, split) -> number of questions."""
-
-    source: Source
-    manifest: Manifest
-    n_questions: Mapping[tuple[str, str], int]
 
 
 def dataset_of(path: Path, say: Callable[[str], None], *, templates: Path | None = None) -> Path:
@@ -73,7 +62,7 @@ def dataset_of(path: Path, say: Callable[[str], None], *, templates: Path | None
     paths = [each for each in files_below(path) if each.is_file()]
     stamps = [(str(each), each.stat().st_size, each.stat().st_mtime_ns) for each in paths]
     with_templates = [read_templates(read_world(), templates).fingerprint] if templates else []
-    made_of = ["npz", str(path.resolve()), stamps, *with_templates]  # as records of images are
+    made_of = ["npz of arrays", str(path.resolve()), stamps, *with_templates]  # as records of images are
     key = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:16]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     out = cache / "clevrhope" / "imports" / key / path.resolve().name
@@ -100,7 +89,7 @@ def import_source(
     features: bool = False,
     in_place: bool = False,
     progress: Progress | None = None,
-) -> Imported:
+) -> ImportedFolder:
     """Imports published files into a folder; one that was imported from the same files gets what it lacks.
 
     Args:
@@ -122,59 +111,67 @@ def import_source(
     """
     world = read_world(constraints=WORLD)
     source = find_source(path, world.vocabulary, form)
-    chosen = choose_splits(source, hops, splits)
-    layout = Layout(out)
+    chosen, shown = choose_splits(source, hops, splits), progress or Silent()
     if path.resolve() in (out.resolve(), *out.resolve().parents):
         raise ConfigError(f"{out}: is inside {path}, into which nothing is written; choose another --out")
     with locked_layout(out):
-        manifest = read_manifest(layout.manifest)
-        if manifest is not None and not (manifest.source and manifest.source["form"] == source.form):
-            raise ConfigError(f"{out}: holds another dataset; choose another --out")
-        if manifest is None:
-            _check_new(out)
-            manifest = _new_manifest(world, source.about)
+        folder = ImportedFolder(Layout(out), _manifest_of(out, world, source), source)
         for split in chosen:  # whose name may be that of a folder
             try:
-                parse_hop(split.hop, list(manifest.world["attributes"].items()))
+                parse_hop(split.hop, list(folder.manifest.world["attributes"].items()))
             except ConfigError as error:
                 raise DatasetError(f"{split.file}: {error}") from error
-        vocabulary = world.vocabulary  # CLEVR's, unless the source says another
-        if attributes := source.about.get("attributes"):
-            most = source.about["constraints"]["max_objects"]
-            vocabulary = vocabulary_with(attributes, largest_count=most)
-        plain = make_vocab([], ProgramTokens(vocabulary).names, vocabulary.answers)
-        shown = progress or Silent()
-        digests = dict((manifest.source or {}).get("splits", {}))
+        digests = dict((folder.manifest.source or {}).get("splits", {}))
         if digests:
-            _check_same(layout, manifest, source, chosen, shown)
-        make_reader, n_unread = _reader_maker(world, templates), 0
+            _check_same(folder, chosen, shown)
+        texts, n_unread = _read_templates(world, templates) if templates else None, 0
         for split in sorted(chosen, key=lambda each: each.vocab is None):  # whose words get the next numbers
-            numbering = _numbering(layout, manifest, split, plain, make_reader)
-            blocks = _blocks(split, numbering, "Importing", shown)
-            manifest, digests[split.key] = write_split(layout, manifest, split, blocks, numbering)
-            place = vocab_of(layout, split)
-            write_vocab(place, numbering.vocab())
-            manifest = manifest.with_files({layout.relative(place): record(place)})
+            numbering = folder.numbering(split, texts)
+            parts = [*_blocks(split, numbering, "Importing", shown)]
+            digests[split.key] = digest_of(parts, numbering)
+            folder.write_split(split, parts, numbering.vocab())
             n_unread += numbering.n_unread
-        if not layout.vocab.exists():  # whose answers and functions belong to the world
-            write_vocab(layout.vocab, plain)
-        manifest = write_scenes(layout, manifest, source, vocabulary)
-        choices = {"with_templates": bool(templates), "in_place": in_place}
-        manifest = _described(manifest, source, chosen, digests, n_unread, **choices)
-        manifest = manifest.with_files(measure_files(layout, manifest))
-        write_manifest(layout.manifest, manifest)
+        if not folder.layout.vocab.exists():  # whose answers and functions belong to the world
+            write_vocab(folder.layout.vocab, folder.plain)
+        folder.write_scenes()
+        programs = PUBLISHED if source.has_programs else FROM_TEXTS if templates else NONE
+        described = _described(folder, chosen, digests, n_unread)
+        described |= {"programs": programs, "in_place": in_place}
+        folder.manifest = replace(folder.manifest, source=described)
+        folder.measure()
+        write_manifest(folder.layout.manifest, folder.manifest)
         if features:
-            import_features(layout, manifest, chosen, shown)
-    n = {(split.table, split.split): split.n_questions for split in chosen}
-    return Imported(source, manifest, n)
+            import_features(folder, chosen, shown)
+    return folder
 
 
-def _check_new(out: Path) -> None:
-    """Checks that a new folder has nothing but what an interrupted import left."""
+def _manifest_of(out: Path, world: World, source: Source) -> Manifest:
+    """The manifest of an import of this form, or a new one, of the dataset that the source says.
+
+    Raises:
+        ConfigError: the folder has something else than what an interrupted import left.
+    """
+    manifest = read_manifest(Layout(out).manifest)
+    if manifest is not None:
+        if not (manifest.source and manifest.source["form"] == source.form):
+            raise ConfigError(f"{out}: holds another dataset; choose another --out")
+        return manifest
     ours = {"covr", "hops", "images", "scenes", "vocab.json"}
-    for path in sorted(out.glob("[!.]*")):
-        if path.name not in ours:
-            raise ConfigError(f"{out}: not empty ({path.name}) and not an import; choose another --out")
+    if other := [path.name for path in sorted(out.glob("[!.]*")) if path.name not in ours]:
+        raise ConfigError(f"{out}: not empty ({other[0]}) and not an import; choose another --out")
+    default = {kind: list(values) for kind, values in world.attribute_types}
+    of_world = {"constraints": json.loads(world.config_json), "attributes": default}
+    of_world |= {name: source.about[name] for name in of_world if name in source.about}
+    is_default = of_world["attributes"] == default
+    settings = source.about.get("settings", OFFICIAL.changed_settings())
+    return Manifest(
+        version=VERSION,
+        complete=True,
+        seed=0,
+        world={"fingerprint": world.fingerprint if is_default else VERSION, **of_world},
+        templates={"fingerprint": VERSION, "files": []},
+        questions={"window": WINDOW, "an_image": {}, **settings},
+    )
 
 
 def _blocks(split: SourceSplit, numbering: Numbering, verb: str, progress: Progress) -> Iterator[Columns]:
@@ -193,56 +190,27 @@ def _blocks(split: SourceSplit, numbering: Numbering, verb: str, progress: Progr
         )
 
 
-def _numbering(
-    layout: Layout,
-    manifest: Manifest,
-    split: SourceSplit,
-    plain: Vocab,
-    make_reader: Callable[[Vocab], TextReader] | None = None,
-) -> Numbering:
-    """What numbers a split's words: as the folder has them, as the split's files do, or from the first on.
-
-    Raises:
-        ConfigError: the folder has other numbers than the files.
-    """
-    place = vocab_of(layout, split)
-    is_known = layout.relative(place) in manifest.files
-    numbering = Numbering(read_vocab(place) if is_known else split.vocab or plain, make_reader)
-    if split.vocab is not None and not numbering.has_numbers_of(split.vocab):
-        raise ConfigError(
-            f"{layout.root}: holds questions of another vocabulary than {split.file}; clevrhope import each "
-            "of them, by --hop, into an --out of its own"
-        )
-    return numbering
-
-
-def _check_same(
-    layout: Layout,
-    manifest: Manifest,
-    source: Source,
-    chosen: Sequence[SourceSplit],
-    progress: Progress,
-) -> None:
+def _check_same(folder: ImportedFolder, chosen: Sequence[SourceSplit], progress: Progress) -> None:
     """Checks that a folder was imported from these files, which may have been moved since.
 
     Raises:
         ConfigError: a split has other questions there, or none is there and the files are elsewhere.
     """
-    out, known = layout.root, manifest.source or {}
+    out, known = folder.layout.root, folder.manifest.source or {}
     there = [split for split in chosen if split.key in known["splits"]]
     for split in there:
-        numbering = _numbering(layout, manifest, split, make_vocab([], [], []))
+        numbering = folder.numbering(split)
         digest = digest_of(_blocks(split, numbering, "Comparing", progress), numbering)
         if digest != known["splits"][split.key]:
             raise ConfigError(
                 f"{out}: its {split.table} {split.split} has other questions or images than {split.file}; "
                 "choose another --out"
             )
-    first, root = Path(known["root"]), source.root.resolve()
+    first, root = Path(known["root"]), folder.source.root.resolve()
     if not there and not (root.is_relative_to(first) or first.is_relative_to(root)):
         raise ConfigError(
-            f"{out}: was imported from {first}, and {source.root} may be of another source; choose another "
-            "--out, or import a folder that holds both"
+            f"{out}: was imported from {first}, and {folder.source.root} may be of another source; choose "
+            "another --out, or import a folder that holds both"
         )
 
 
@@ -255,7 +223,8 @@ def choose_splits(source: Source, hops: Sequence[str], splits: Sequence[str]) ->
     """
     known = tuple(dict.fromkeys(split.hop for split in source.splits))
     there = dict.fromkeys(split.split for split in source.splits)
-    unknown = [str(no_hop(source.root, name, known)) for name in hops if not _is_one(name, known)]
+    wanted = {name: [hop for hop in known if same_hop(name, hop)] for name in hops or known}
+    unknown = [str(no_hop(source.root, name, known)) for name, found in wanted.items() if not found]
     unknown += [
         f'{source.root}: no split "{name}"{suggestion(name, there)}; there are: {", ".join(there)}'
         for name in splits
@@ -263,61 +232,26 @@ def choose_splits(source: Source, hops: Sequence[str], splits: Sequence[str]) ->
     ]
     if unknown:
         raise ConfigError("; ".join(unknown))
-    wanted = [each for each in source.splits if _is_one(each.hop, hops or known)]
-    chosen = [each for each in wanted if each.split in (splits or there)]
+    of_hops = [split for split in source.splits if [split.hop] in wanted.values()]
+    chosen = [split for split in of_hops if split.split in (splits or there)]
     for split in chosen:
         if not split.n_questions:
             raise DatasetError(f"{split.file}: there are no questions of {split.split} in it")
     return chosen
 
 
-def _is_one(name: str, hops: Sequence[str]) -> bool:
-    return any(same_hop(name, hop) for hop in hops)
-
-
-def _new_manifest(world: World, about: Mapping[str, Any]) -> Manifest:
-    """The manifest of a folder without questions, of a source that says this of its dataset."""
-    default = {kind: list(values) for kind, values in world.attribute_types}
-    of_world = {"constraints": json.loads(world.config_json), "attributes": default}
-    of_world |= {name: about[name] for name in of_world if name in about}
-    is_default = of_world["attributes"] == default
-    return Manifest(
-        version=VERSION,
-        complete=True,
-        seed=0,
-        world={"fingerprint": world.fingerprint if is_default else VERSION, **of_world},
-        templates={"fingerprint": VERSION, "files": []},
-        questions={"window": WINDOW, "an_image": {}, **about.get("settings", OFFICIAL.changed_settings())},
-    )
-
-
-def _reader_maker(world: World, templates: Path | None) -> Callable[[Vocab], TextReader] | None:
-    """What makes a reader of texts of a vocabulary; None without templates."""
-    if templates is None:
-        return None
-    names = dict.fromkeys(file for file, _, _ in read_templates(world, templates).families)
-    files = [(Path(name).stem, read_utf8(templates / name, "templates")) for name in names]
-    synonyms = read_utf8(synonyms_path(templates), "synonyms")
-
-    def make(vocab: Vocab) -> TextReader:
-        numbers = vocab.question_token_to_idx, vocab.program_token_to_idx, vocab.answer_token_to_idx
-        return text_reader(Names(*numbers), files, synonyms)
-
-    return make
+def _read_templates(world: World, folder: Path) -> Templates:
+    """The files of a folder of question templates; raises TemplateError if they are none."""
+    names = dict.fromkeys(file for file, _, _ in read_templates(world, folder).families)
+    files = [(Path(name).stem, read_utf8(folder / name, "templates")) for name in names]
+    return files, read_utf8(synonyms_path(folder), "synonyms")
 
 
 def _described(
-    manifest: Manifest,
-    source: Source,
-    chosen: Sequence[SourceSplit],
-    digests: Mapping[str, str],
-    n_unread: int,
-    *,
-    with_templates: bool,
-    in_place: bool,
-) -> Manifest:
-    """The manifest with what is known of its source."""
-    known = manifest.source or {}
+    folder: ImportedFolder, chosen: Sequence[SourceSplit], digests: Mapping[str, str], n_unread: int
+) -> dict[str, Any]:
+    """What is known of the source of a folder, by the digests of its splits."""
+    known, source = folder.manifest.source or {}, folder.source
     about: dict[str, list[str]] = {}
     for split in chosen:
         about.setdefault("; ".join(split.notes), []).append(f"{split.table} {split.split}")
@@ -327,16 +261,13 @@ def _described(
     # A later import may be of some files of the first one's folder, or of a folder with more.
     first, root = Path(known.get("root", "")), source.root.resolve()
     dataset = source.about.get("dataset", "")
-    described = {
+    return {
         "form": source.form,
         "sha256": hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest(),
-        "programs": PUBLISHED if source.has_programs else FROM_TEXTS if with_templates else NONE,
         "notes": [*dict.fromkeys([*known.get("notes", ()), *source.notes, *notes])],
         "splits": dict(sorted(digests.items())),
         "grouped": sorted({*known.get("grouped", ()), *(split.split for split in chosen if split.unit)}),
         "is_placed": "constraints" in source.about and "unit" not in source.about,
         "dataset": dataset if known.get("dataset", dataset) == dataset else "",
-        "in_place": in_place,
         "root": str(first if root.is_relative_to(first) else root),
     }
-    return replace(manifest, source=described)

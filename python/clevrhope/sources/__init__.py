@@ -60,10 +60,9 @@ def find_source(path: Path, vocabulary: Vocabulary, form: str | None = None) -> 
         raise DatasetError(
             f"{path}: exports in the forms {listed(sorted(forms), most=3)}; give the folder of one"
         )
-    for name, row in FORMS.items():
-        source = row.find(path, vocabulary) if form in (None, name) else None
-        if source is None:
-            continue
+    rows = {name: row for name, row in FORMS.items() if form in (None, name)}
+    source = next(filter(None, (row.find(path, vocabulary) for row in rows.values())), None)
+    if source is not None:
         first: dict[str, Path] = {}
         for split in source.splits:
             if first.setdefault(split.key, split.file) != split.file:
@@ -71,20 +70,17 @@ def find_source(path: Path, vocabulary: Vocabulary, form: str | None = None) -> 
                     f"{split.file}: questions of {split.table} {split.split}, as {first[split.key]} has; "
                     "give the folder of one of them"
                 )
-        of_questions = [
-            each
-            for each in below
-            if each.suffix in (".parquet", ".tar", ".h5") or each.name.endswith("questions.json")
-        ]
-        if not source.files or not (others := sorted({*of_questions} - {*source.files})):
+        suffixes = (".parquet", ".tar", ".h5", "questions.json")
+        others = sorted({each for each in below if each.name.endswith(suffixes)} - {*source.files})
+        if not source.files or not others:
             return source
         left_out = listed([each.relative_to(path) for each in others], most=5)
         note = (
-            f"the form {name} is read; left out, since they are of another form or their names say no "
+            f"the form {source.form} is read; left out, since they are of another form or their names say no "
             f"split: {left_out}"
         )
         return replace(source, notes=(*source.notes, note))
-    known = "; ".join(f"{name}: {row.what}" for name, row in FORMS.items() if form in (None, name))
+    known = "; ".join(f"{name}: {row.what}" for name, row in rows.items())
     there = listed([each.relative_to(path).as_posix() for each in below], most=4)
     holds = f", which holds {there}" if there else ""
     raise WrongFolderError(f"{path}: no published questions were found there{holds}; forms are {known}")

@@ -43,12 +43,10 @@ def find_clevr(root: Path, vocabulary: Vocabulary) -> Source | None:
     notes = [f"left out, as they have no answers or are no split of CLEVR: {listed(left_out, most=5)}"]
     about = root / "source.json"
     is_ours = about.is_file() and read_object(about, "what an export is of").get("format") == "clevr"
-    files = {SPLITS[name].pool: scenes_file(root, name) for name in there}
-    scenes = {pool: scenes_of(file, in_degrees=is_ours) for pool, file in files.items() if file.is_file()}
-    if scenes and not is_ours:
+    splits = tuple(_split(root, name, vocabulary, in_degrees=is_ours) for name in there)
+    if not is_ours and any(split.scenes for split in splits):
         notes.append(IN_RADIANS)
-    splits = tuple(_split(root, name, vocabulary) for name in there)
-    return Source("clevr", root, splits, scenes=scenes, notes=tuple(notes[not left_out :]))
+    return Source("clevr", root, splits, notes=tuple(notes[not left_out :]))
 
 
 def _has_answers(path: Path) -> bool:
@@ -56,11 +54,12 @@ def _has_answers(path: Path) -> bool:
     return all("answer" in row for row in islice(read_list(path, "questions"), 1))
 
 
-def _split(root: Path, name: str, vocabulary: Vocabulary) -> SourceSplit:
-    path, images = questions_file(root, name), images_folder(root, name)
+def _split(root: Path, name: str, vocabulary: Vocabulary, *, in_degrees: bool) -> SourceSplit:
+    path, images, scenes = questions_file(root, name), images_folder(root, name), scenes_file(root, name)
     notes = [] if images.is_dir() else [f"no images: {images.relative_to(root)} is not there"]
     form = Fields({**ROW.needed, "question_index": INDEX}, {"split": one_of([name])})
-    read = json_questions(path, vocabulary, None if notes else images, family=_family, form=form)
+    folder = None if notes else images
+    blocks, of_images = json_questions(path, vocabulary, folder, family=_family, form=form)
     # By the key that each question has, since to parse CLEVR's 700,000 takes a minute or more.
     with (
         reading(path, "JSON"),
@@ -68,7 +67,8 @@ def _split(root: Path, name: str, vocabulary: Vocabulary) -> SourceSplit:
         mmap(file.fileno(), 0, access=ACCESS_READ) as content,
     ):
         n = sum(1 for _ in re.finditer(rb'"question_index"\s*:', content))
-    return SourceSplit(NONE, name, SPLITS[name].pool, n, path, *read, notes=notes)
+    about = {**of_images, "scenes": scenes_of(scenes, in_degrees=in_degrees) if scenes.is_file() else None}
+    return SourceSplit(NONE, name, SPLITS[name].pool, n, path, blocks, notes=notes, **about)
 
 
 def _family(row: Mapping[str, Any]) -> int:

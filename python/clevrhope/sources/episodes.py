@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.nonce_text import in_real_words
-from clevrhope.dataset.question_kinds import ABSENT
 from clevrhope.runtime.reading import reading
-from clevrhope.sources.source import Columns, Numbering
+from clevrhope.sources.source import Columns, Numbering, image_numbers
 from clevrhope.splits.nonce.episodes import COMPLEX, FORMS
 from clevrhope.splits.nonce.kinds import STATEMENT_WIDTH, TOLD
 from clevrhope.splits.nonce.supports import support_width
@@ -44,7 +43,7 @@ def episode_columns(
         "grids": np.zeros(n, np.int8),
         "pairs": np.zeros((n, 2), np.int32),
         "words": np.zeros((n, len(attributes["value_names"])), np.int32),
-        "support_idxs": np.full((n, width), ABSENT, np.int32),
+        "support_idxs": image_numbers(cells["support_indices"], where, width),
         "statements": np.zeros((n, width, STATEMENT_WIDTH), np.int32),
     }
     for row in range(n):
@@ -74,6 +73,5 @@ def _of_episode(
     words, _ = numbering.rows([*meanings])
     numbers = dict(zip(meanings.values(), words[:, 1].tolist(), strict=True))  # after <START>
     yield "words", [numbers.get(value, 0) for value in values]
-    yield "support_idxs", cells["support_indices"]
     said = [in_real_words(each.lower(), meanings) for each in cells["statements"]]
     yield "statements", numbering.rows(said)[0]

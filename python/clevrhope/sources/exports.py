@@ -10,8 +10,7 @@ import tarfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,28 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import Vocabulary
-from clevrhope.dataset.question_kinds import ABSENT, KINDS, NONCE, SINGLE, QuestionKind
-from clevrhope.dataset.source_images import ImageRecord, places_of
+from clevrhope.dataset.question_kinds import KINDS, MAX_IMAGES, NONCE, SINGLE, QuestionKind
 from clevrhope.dataset.vocab import VOCAB, vocab_from_json
 from clevrhope.errors import DatasetError
 from clevrhope.errors import listed as listing
-from clevrhope.runtime.forms import (
-    ANY,
-    INDEX,
-    NAME,
-    SHA256,
-    TEXT,
-    Fields,
-    Kind,
-    ListOf,
-    MapOf,
-    check_form,
-    one_of,
-)
+from clevrhope.runtime import forms
+from clevrhope.runtime.forms import Fields, ListOf, MapOf
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import reading
 from clevrhope.sources.episodes import CELLS, episode_columns
-from clevrhope.sources.parquet_files import Order, ParquetFiles, check_parts
+from clevrhope.sources.parquet_files import ParquetFiles, check_parts
 from clevrhope.sources.source import (
     SCENE,
     Columns,
@@ -57,7 +44,8 @@ from clevrhope.splits.kinds import SPLITS
 METADATA = "clevrhope"
 """The key of a Parquet file's metadata, and of a split in shards.json, that says what it holds."""
 
-_LISTED = MapOf(MapOf(Fields({"questions": INDEX}, {METADATA: MapOf(ANY)}), keys=NAME), keys=NAME)
+_OF_SPLIT = Fields({"questions": forms.INDEX}, {METADATA: MapOf(forms.ANY)})
+_LISTED = MapOf(MapOf(_OF_SPLIT, keys=forms.NAME), keys=forms.NAME)
 """The form of shards.json, whose keys are the names of folders and splits."""
 
 PART = "a part of the split, whose questions are numbered from 0 anew: predictions of the whole do not fit"
@@ -73,25 +61,26 @@ _SHARD = re.compile(r"([A-Za-z0-9_]+)-\d{6}\.tar")
 
 def _about_form(kind: QuestionKind) -> Fields:
     """The form of what is said of questions of a kind; names in it become parts of paths."""
-    names: dict[str, Kind] = dict.fromkeys(("hop", "split", "pool", *kind.names), NAME)
-    lists = {name: ListOf(ANY) for name in kind.lists if name not in kind.optional}
+    names = dict.fromkeys(("hop", "split", "pool", *kind.names), forms.NAME)
+    lists = {name: ListOf(forms.ANY) for name in kind.lists if name not in kind.optional}
+    counts = dict.fromkeys(("questions", "unit", "programs"), forms.INDEX)
     return Fields(
         {
-            "dataset": TEXT,
-            "kind": one_of(tuple(KINDS)),
-            "attributes": MapOf(ListOf(TEXT), keys=NAME),
-            "constraints": Fields({"max_objects": INDEX}),
-            "file": Fields({**names, **lists}, {"n_originals": INDEX}),
+            "dataset": forms.TEXT,
+            "kind": forms.one_of(tuple(KINDS)),
+            "attributes": MapOf(ListOf(forms.TEXT), keys=forms.NAME),
+            "constraints": Fields({"max_objects": forms.INDEX}),
+            "file": Fields({**names, **lists}, {"n_originals": forms.INDEX}),
             "vocab": VOCAB,
-            "widths": ListOf(INDEX, 2),
-            "sha256": SHA256,
+            "widths": ListOf(forms.INDEX, 2),
+            "sha256": forms.SHA256,
         },
-        {**dict.fromkeys(("questions", "unit", "programs"), INDEX), "notes": ListOf(TEXT)},
+        {**counts, "notes": ListOf(forms.TEXT)},
     )
 
 
-_Rows = tuple[dict[str, list[Any]], Sequence[Sequence[Sequence[int]]], Callable[[int], str]]
-"""Consecutive questions: the cells of each column, the places of their images, and what names a row."""
+_Rows = tuple[dict[str, list[Any]], npt.NDArray[np.int64], Callable[[int], str]]
+"""N consecutive questions: the cells of each column, (N, K, 3) places of their images, what names a row."""
 
 
 class _ExportedSplit(ABC):
@@ -107,14 +96,13 @@ class _ExportedSplit(ABC):
         self.files, self.about = files, about
         self.kind = KINDS.get(str(about.get("kind")), SINGLE)
         if about != {}:
-            check_form(about, _about_form(self.kind), files[0], place=METADATA)
+            forms.check_form(about, _about_form(self.kind), files[0], place=METADATA)
         self.attributes = about.get("file", {"hop": files[0].parent.name, "split": split})
         self.has_programs = about.get("programs") != 0
         self.pool = self.attributes.get("pool", "{split}_{hop}".format(**self.attributes))
         self.index, self.scene = self.kind.of_images("image_index"), self.kind.of_images("scene")
+        self.most = MAX_IMAGES if self.kind.of_sets else 1
         self.cells = CELLS if self.kind is NONCE else {}
-        self._images: dict[int, Sequence[int]] = {}
-        self._support: dict[int, Sequence[int]] = {}
 
     @abstractmethod
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
@@ -124,13 +112,13 @@ class _ExportedSplit(ABC):
         """Checks that no question is missing; if the last ones are, only what the files say can tell it.
 
         Args:
-            numbers: (N,) the `question_index` of the questions that are there.
+            numbers: (N,) the `question_index` of the questions that are there, sorted.
 
         Raises:
             DatasetError: one is missing, or there twice.
         """
         n, split = self.about.get("questions", len(numbers)), self.attributes["split"]
-        if not self.is_part and not np.array_equal(np.sort(numbers), np.arange(n)):
+        if not self.is_part and not np.array_equal(numbers, np.arange(n)):
             raise DatasetError(
                 f"{self.files[0].parent}: the {len(numbers):,} questions of {split} are not numbers 0 to "
                 f"{n - 1:,}; some are missing, or of other files, so predictions would be of other questions"
@@ -143,8 +131,9 @@ class _ExportedSplit(ABC):
         return SourceSplit(
             *place,
             self.blocks,
-            self.images,
-            support=self.support,
+            self.form,
+            self.files,
+            scenes=self.scenes,
             notes=[PART] * self.is_part,
             unit=about.get("unit", 0),
             kind=self.kind,
@@ -156,68 +145,52 @@ class _ExportedSplit(ABC):
 
     def blocks(self, numbering: Numbering) -> Iterator[Columns]:
         """The columns of some thousand questions at a time."""
-        columns, exported, of_sets = self.kind.columns, self.kind.exported, self.kind.of_sets
+        columns, exported = self.kind.columns, self.kind.exported
         for cells, places, where in self.rows((*_TEXTS, self.index, *exported.values(), *self.cells)):
             for column, name in exported.items():
                 if not columns[column].needed and cells[name][:1] == [None]:
                     del cells[name]
             check_filled(cells, where)
-            indices = cells[self.index]
-            sets = indices if of_sets else [[index] for index in indices]
-            row_of = np.repeat(np.arange(len(sets)), [*map(len, sets)]).tolist()
-            image_numbers([*chain(*sets)], where, row_of)
-            for of_row, of_images in zip(sets, places, strict=True):
-                for index, place in zip(of_row, of_images, strict=False):
-                    self._images.setdefault(index, place)
-            if of_sets:
-                width = columns["image_idxs"].row[0] or 0
-                indices = [[*of_row, *[ABSENT] * (width - len(of_row))] for of_row in sets]
-            if not self.cells:
-                made = numbering.texts(cells["question"], where)
+            indices = image_numbers(self._lists(cells[self.index]), where, self.most)
+            indices = indices.reshape(-1, *columns["image_idxs"].row)
+            made: Columns = {"image_places": places, "image_idxs": indices}
+            if self.cells:
+                made |= episode_columns(cells, self.attributes, numbering, where)
+                made["support_places"] = _in_lists(places, made["support_idxs"].shape[1])
             else:
-                made = episode_columns(cells, self.attributes, numbering, where)
-                shown = cells["support_indices"]
-                row_of = np.repeat(np.arange(len(shown)), [*map(len, shown)]).tolist()
-                image_numbers([*chain(*shown)], where, row_of)
-                for of_row, of_images in zip(shown, places, strict=True):
-                    for k, index in enumerate(of_row if of_images else ()):
-                        self._support.setdefault(index, [*of_images[0][:2], k])
+                made |= numbering.texts(cells["question"], where)
             made |= numbering.programs(cells["program"], where) if self.has_programs else {}
             made["answers"] = numbering.answers(cells["answer"], where)
-            numbers = {column: cells[name] for column, name in exported.items() if name in cells}
-            for column, values in {"image_idxs": indices, **numbers}.items():
-                what = f"{exported.get(column, self.index)}, {columns[column].holds}"
-                with reading(f"{where(0)}, or one after it", what):
-                    made[column] = np.asarray(values, dtype=columns[column].dtype)
+            for column, name in exported.items():
+                if name in cells:
+                    with reading(f"{where(0)}, or one after it", f"{name}, {columns[column].holds}"):
+                        made[column] = np.asarray(cells[name], dtype=columns[column].dtype)
             yield made
 
-    def images(self) -> ImageRecord | None:
-        """Where the images are."""
-        return self._record(self.form, self._images)
-
-    def support(self) -> ImageRecord | None:
-        """Where the images of episodes' supports are."""
-        return self._record(f"{self.form}_support", self._support)
-
-    def _record(self, form: str, place_of: Mapping[int, Sequence[int]]) -> ImageRecord | None:
-        if not place_of:
-            return None
-        places = places_of([place_of.get(index, ()) for index in range(max(place_of) + 1)])
-        return ImageRecord(form, tuple(path.absolute() for path in self.files), places)
+    def _lists(self, cells: list[Any]) -> list[Any]:
+        """What is said of each image of each question, in lists."""
+        return cells if self.kind.of_sets else [[cell] for cell in cells]
 
     def scenes(self) -> Iterator[dict[str, Any]]:
         """The scenes of the images, each once."""
         seen: set[int] = set()
         for cells, _, _ in self.rows((self.index, self.scene)):
-            for indices, scenes in zip(cells[self.index], cells[self.scene], strict=True):
-                pairs = zip(indices, scenes, strict=False) if self.kind.of_sets else ((indices, scenes),)
-                for index, scene in pairs:
+            of_rows = (self._lists(cells[name]) for name in (self.index, self.scene))
+            for indices, scenes in zip(*of_rows, strict=True):
+                for index, scene in zip(indices, scenes or (), strict=False):
                     if scene and index not in seen:
                         seen.add(index)
                         place = f"{self.files[0]}: the scene of image {index}"
                         found = parse_json(scene, place) if isinstance(scene, str) else scene
-                        check_form(found, SCENE, place)
+                        forms.check_form(found, SCENE, place)
                         yield found
+
+
+def _in_lists(places: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.int64]:
+    """(N, n, 3) the places of the images in lists of at most n, each of which is in a place (N, 1, 3)."""
+    found = np.repeat(places, n, axis=1)
+    found[..., 2] = np.arange(n)
+    return found
 
 
 def _found(
@@ -241,16 +214,11 @@ def _found(
                 f"{root}: {splits[0].files[0]} and {other.files[0]} are of different datasets; import each "
                 "dataset into a folder of its own"
             )
-    scenes = {
-        pool: lambda pool=pool: chain(*(each.scenes() for each in splits if each.pool == pool))
-        for pool in dict.fromkeys(each.pool for each in splits)
-    }
     about = splits[0].about
     return Source(
         form,
         root,
         tuple(each.source_split() for each in splits),
-        scenes=scenes,
         notes=tuple(about.get("notes", ())),
         has_programs=all(each.has_programs for each in splits),
         # Questions of a part are numbered anew, so they are not those of the dataset.
@@ -283,25 +251,16 @@ class _Table(_ExportedSplit):
                 wanted[name] = _SEVERAL.format(kind.dtype) if kind.row else kind.dtype
         table.check({name: (kind,) for name, kind in wanted.items()})
 
-    @cached_property
-    def _order(self) -> Order:
-        numbers, order = self.table.numbers("question_index", ROWS_AT_ONCE)
-        self.check_whole(numbers)
-        return order
-
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
         there = [name for name in names if name in self.table.types]
         has_images = self.kind.of_images("image") in self.table.types
-        for first, batch in self.table.batches(there, ROWS_AT_ONCE, self._order):
+        self.check_whole(self.table.sort("question_index"))
+        for first, batch in self.table.batches(there, ROWS_AT_ONCE):
             cells = {name: [None] * len(batch) for name in names}
             cells |= {name: batch.column(name).to_pylist() for name in there}
-            rows = self._order[first : first + len(batch)]
-            found = self.table.places(rows).tolist()
-            places: list[list[list[int]]] = [[place] if has_images else [] for place in found]
-            if has_images and self.kind.of_sets:
-                sets = zip(found, cells[self.index], strict=True)
-                places = [[[*place, k] for k in range(len(of or ()))] for (*place, _), of in sets]
-            yield cells, places, self.table.where(rows)
+            places = self.table.places(first, len(batch))[:, np.newaxis]
+            places = _in_lists(places, self.most) if self.kind.of_sets else places
+            yield cells, places if has_images else np.full_like(places, -1), self.table.where(first)
 
 
 def find_parquet(root: Path, vocabulary: Vocabulary) -> Source | None:
@@ -335,10 +294,12 @@ class _Shards(_ExportedSplit):
     def __init__(self, files: Sequence[Path], split: str, about: Mapping[str, Any], *, alone: bool) -> None:
         super().__init__(files, split, about)
         self.is_part = alone
-        texts: Any = {"question": TEXT, "program": ListOf(TEXT), "answer": TEXT, "question_index": INDEX}
-        self._sample = Fields({"image_index": INDEX, "questions": ListOf(Fields(texts))}, {"scene": ANY})
+        texts: dict[str, forms.Form] = dict.fromkeys(("question", "answer"), forms.TEXT)
+        texts |= {"program": ListOf(forms.TEXT), "question_index": forms.INDEX}
+        needed: dict[str, forms.Form] = {"image_index": forms.INDEX, "questions": ListOf(Fields(texts))}
         if self.kind.of_sets:
-            self._sample = Fields({**texts, "image_indices": ListOf(INDEX)}, {"scenes": ListOf(ANY)})
+            needed = {**texts, "image_indices": ListOf(forms.INDEX)}
+        self._sample = Fields(needed, {"scene": forms.ANY, "scenes": ListOf(forms.ANY)})
         n_said = self.about.get("questions", 0)
         self.n_questions = (0 if alone else n_said) or sum(len(places) for _, places, _ in self.rows(()))
         self.is_part = alone and self.n_questions != n_said
@@ -346,25 +307,28 @@ class _Shards(_ExportedSplit):
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
         rows: list[tuple[int, dict[str, Any], list[list[int]]]] = []
         for number, path in enumerate(self.files):
-            places: dict[str, list[list[int]]] = {}
+            of_key: dict[str, list[list[int]]] = {}
             with reading(path, "a tar archive that can be read to its end"), tarfile.open(path) as tar:
                 for entry in tar:
                     key, _, suffix = entry.name.partition(".")
                     if suffix.endswith("png"):
-                        places.setdefault(key, []).append([number, entry.offset_data, entry.size])
+                        of_key.setdefault(key, []).append([number, entry.offset_data, entry.size])
                     file = tar.extractfile(entry) if suffix == "json" else None
                     if file is None:
                         continue
                     sample = parse_json(file.read(), path)
-                    check_form(sample, self._sample, f"{path}: {entry.name}")
+                    forms.check_form(sample, self._sample, f"{path}: {entry.name}")
                     for question in sample.get("questions", (sample,)):
                         cells = {name: question.get(name, sample.get(name)) for name in names}
-                        rows.append((question["question_index"], cells, places.get(key, [])))
+                        rows.append((question["question_index"], cells, of_key.get(key, [])))
         rows.sort(key=lambda row: row[0])
         self.check_whole(np.asarray([number for number, *_ in rows], dtype=np.int64))
         folder, split = self.files[0].parent, self.attributes["split"]
         columns = {name: [cells[name] for _, cells, _ in rows] for name in names}
-        yield columns, [of for *_, of in rows], lambda k: f"{folder}: question {k} of {split}"
+        places = np.full((len(rows), self.most, 3), -1)
+        for at, (*_, found) in zip(places, rows, strict=True):
+            at[: len(found)] = np.reshape(found[: self.most], (-1, 3))
+        yield columns, places, lambda k: f"{folder}: question {k} of {split}"
 
 
 def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:
@@ -380,7 +344,7 @@ def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:
         path = folder.parent / "shards.json"
         if path not in listed:
             listed[path] = read_object(path, "a list of shards") if path.is_file() else {}
-            check_form(listed[path], _LISTED, path)
+            forms.check_form(listed[path], _LISTED, path)
         entry = listed[path].get(folder.name, {}).get(split, {})
         return _Shards(files, split, entry.get(METADATA, {}), alone=root.is_file())
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,16 +18,15 @@ if TYPE_CHECKING:
 _PART = re.compile(r".+-(\d+)-of-(\d+)(?:-[0-9a-f]+)?")
 """The name of a file that is one of several."""
 
-Order = npt.NDArray[np.int64]
-"""Rows of all files, in the order in which they are read."""
+ROWS_AT_ONCE = 65_536
+"""Numbers of a column that are read at a time."""
 
 
 class ParquetFiles:
-    """The files of a split, whose rows are numbered through.
+    """The files of a split, whose rows are read as they stand or, once sorted, by the numbers of a column.
 
     Attributes:
         paths: the files.
-        n_rows: number of rows of each.
         types: the types of the columns of the first file, by name.
         metadata: what the first file says beside its columns.
     """
@@ -54,11 +53,11 @@ class ParquetFiles:
             self._columns.append([(each.name, str(each.type)) for each in schema])
             self.metadata = self.metadata or footer.metadata or {}
             sizes.append(footer.num_rows)
-        self.n_rows, self.types = tuple(sizes), dict(self._columns[0])
-        self._ends = np.cumsum(sizes)
+        self.types, self._ends = dict(self._columns[0]), np.cumsum(sizes)
+        self._order: npt.NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
-        return sum(self.n_rows)
+        return int(self._ends[-1])
 
     def check(self, wanted: Mapping[str, Sequence[str]]) -> None:
         """Checks the types of columns; integers may have any width.
@@ -80,17 +79,15 @@ class ParquetFiles:
                     there = ", ".join(f"{column} {kind}" for column, kind in columns)
                     raise DatasetError(f"{path}: column {name} {what}; it has {there}")
 
-    def batches(
-        self, names: Sequence[str], n_rows: int, order: Order | None = None
-    ) -> "Iterator[tuple[int, pa.RecordBatch]]":
-        """The number of the first row and the columns of some rows at a time, in this order of all rows."""
+    def batches(self, names: Sequence[str], n_rows: int) -> "Iterator[tuple[int, pa.RecordBatch]]":
+        """The number of the first row and the columns of some rows at a time."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        if order is not None and (np.diff(order) != 1).any():
+        if self._order is not None:
             with reading(self.paths[0].parent, "a folder of Parquet files that can be read to their ends"):
                 table = pa.concat_tables([pq.ParquetFile(path).read(columns=[*names]) for path in self.paths])
-                batches = table.take(order).to_batches(n_rows)
+                batches = table.take(self._order).to_batches(n_rows)
             yield from zip(np.cumsum([0, *map(len, batches)]).tolist(), batches, strict=False)
             return
         first = 0
@@ -100,40 +97,40 @@ class ParquetFiles:
                     yield first, batch
                     first += len(batch)
 
-    def places(self, rows: Any) -> npt.NDArray[np.int64]:
-        """(N, 3) the number of the file of each row (N,), the row there, and -1, as in `ImageRecord`."""
+    def places(self, first: int, n: int) -> npt.NDArray[np.int64]:
+        """(n, 3) the number of the file of each row from the first on, the row there, and -1."""
+        rows = np.arange(first, first + n) if self._order is None else self._order[first : first + n]
         files = np.searchsorted(self._ends, rows, side="right")
-        in_file = rows - (self._ends - self.n_rows)[files]
+        in_file = rows - np.append(0, self._ends)[files]
         return np.stack([files, in_file, np.full_like(in_file, -1)], axis=-1)
 
-    def where(self, rows: Order) -> Callable[[int], str]:
-        """What names the k-th of these rows in messages."""
+    def where(self, first: int) -> Callable[[int], str]:
+        """What names the k-th row from this one on in messages."""
 
         def where(k: int) -> str:
-            number, in_file, _ = self.places(rows[k])
+            ((number, in_file, _),) = self.places(first + k, 1)
             return f"{self.paths[number]}: row {in_file}"
 
         return where
 
-    def numbers(self, name: str, n_rows: int) -> tuple[npt.NDArray[np.int64], Order]:
-        """(rows,) the numbers of a column, which is read `n_rows` rows at a time, and the rows in that order.
+    def sort(self, name: str) -> npt.NDArray[np.int64]:
+        """Sorts the rows by the numbers of a column; returns these, (rows,), in order.
 
         Raises:
             DatasetError: a number is missing, or there twice, as in files that were joined.
         """
-        parts, rows = [np.zeros(0, dtype=np.int64)], np.arange(len(self))
-        for first, batch in self.batches([name], n_rows):
+        parts, self._order = [np.zeros(0, dtype=np.int64)], None
+        for first, batch in self.batches([name], ROWS_AT_ONCE):
             if batch.column(name).null_count:
                 row = batch.column(name).to_pylist().index(None)
-                raise DatasetError(f"{self.where(rows)(first + row)}: {name} is empty")
+                raise DatasetError(f"{self.where(first)(row)}: {name} is empty")
             parts.append(batch.column(name).to_numpy(zero_copy_only=False).astype(np.int64))
         numbers = np.concatenate(parts)
         order = np.argsort(numbers, kind="stable")
         for row in order[1:][np.diff(numbers[order]) == 0].tolist():
-            raise DatasetError(
-                f"{self.where(rows)(row)}: {name} {numbers[row]} is that of an earlier row, too"
-            )
-        return numbers, order
+            raise DatasetError(f"{self.where(row)(0)}: {name} {numbers[row]} is that of an earlier row, too")
+        self._order = order if (np.diff(order) != 1).any() else None
+        return numbers[order]
 
 
 def check_parts(paths: Sequence[Path]) -> None:

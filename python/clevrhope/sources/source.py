@@ -7,17 +7,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from clevrhope._core import TextReader, number_texts
-from clevrhope.dataset.question_kinds import SINGLE, QuestionKind
+from clevrhope.dataset.native_reader import text_reader
+from clevrhope.dataset.question_kinds import ABSENT, SINGLE, QuestionKind
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.source_images import ImageRecord
+from clevrhope.dataset.split_files import Vocab as Names
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import DatasetError, listed, shown
 from clevrhope.runtime.forms import ANY, INDEX, Fields, ListOf
 
-Columns = dict[str, Ints]
-"""Columns of consecutive questions by name, as in `question_kinds`; rows of tokens may be narrower there."""
+Columns = dict[str, npt.NDArray[Any]]
+"""Columns of consecutive questions by name, as in `question_kinds`; rows of tokens may be narrower there.
+
+`image_places` and, of episodes, `support_places` say where the images are: for each index of `image_idxs` or
+`support_idxs` three numbers, as in `ImageRecord`.
+"""
+
+Templates = tuple[Sequence[tuple[str, bytes]], bytes]
+"""Name and content of each file of question templates, in the order of families, and the synonyms."""
 
 _NULL, START, END, _UNKNOWN = range(len(SPECIAL_TOKENS))
 
@@ -57,11 +66,11 @@ class Numbering:
     Words without a number get the next one. Functions and answers are those of the dataset's world.
     """
 
-    def __init__(self, vocab: Vocab, reader: Callable[[Vocab], TextReader] | None = None) -> None:
-        """Takes the numbers so far, and what makes a reader of texts; None reads no programs from texts."""
+    def __init__(self, vocab: Vocab, templates: Templates | None = None) -> None:
+        """Takes the numbers so far; without templates, no programs are read from texts."""
         self.words = vocab.questions()
         self._programs, self._answers = vocab.program_token_to_idx, vocab.answer_token_to_idx
-        self._make_reader = reader
+        self._templates = templates
         self._reader: tuple[int, TextReader] | None = None
         """The number of words for which a reader was made, and the reader."""
         self.n_unread = 0
@@ -99,9 +108,10 @@ class Numbering:
         families = np.full(len(rows), NO_FAMILY, dtype=np.int32)
         programs = np.tile(np.asarray([START, END], dtype=np.int32), (len(rows), 1))
         n_tokens = np.full(len(rows), 2, dtype=np.int32)
-        if self._make_reader is not None:
+        if self._templates is not None:
             if self._reader is None or self._reader[0] != len(self.words):
-                self._reader = len(self.words), self._make_reader(self.vocab())
+                names = Names(*vars(self.vocab()).values())
+                self._reader = len(self.words), text_reader(names, *self._templates)
             families, (programs, n_tokens), _ = self._reader[1].meanings(rows, MOST_PROGRAM_TOKENS)
             self.n_unread += int((families < 0).sum())
         columns = {"questions": rows, "question_lengths": lengths, "question_families": families}
@@ -141,19 +151,22 @@ class Numbering:
         return found
 
 
-def image_numbers(
-    indices: Sequence[int], where: Callable[[int], str], rows: Sequence[int] | None = None
-) -> Ints:
-    """(n,) int32 indices of images, one a row, or those of the questions in `rows` (n,).
+def image_numbers(lists: Sequence[Sequence[int]], where: Callable[[int], str], most: int = 1) -> Ints:
+    """(n, most) int32 indices of the images of each question, then `ABSENT`.
 
     Raises:
-        DatasetError: an index is negative or too large; `where` names the place of a row.
+        DatasetError: there are too many, or an index is negative or too large; `where` names the place of a
+            row.
     """
-    found = np.asarray(indices, dtype=np.int64)
-    for k in np.flatnonzero((found < 0) | (found >= MAX_IMAGES)).tolist():
+    found = np.full((len(lists), most), ABSENT, dtype=np.int64)
+    for row, indices in enumerate(lists):
+        if len(indices) > most:
+            raise DatasetError(f"{where(row)}: it has {len(indices)} images; expected {most} at most")
+        found[row, : len(indices)] = indices
+    is_there = np.arange(most) < np.asarray([*map(len, lists)], dtype=np.int64)[:, np.newaxis]
+    for row, k in np.argwhere(is_there & ((found < 0) | (found >= MAX_IMAGES))).tolist():
         raise DatasetError(
-            f"{where(k if rows is None else rows[k])}: the index of its image is {found[k]:,}; expected 0 to "
-            f"{MAX_IMAGES - 1:,}"
+            f"{where(row)}: the index of its image is {found[row, k]:,}; expected 0 to {MAX_IMAGES - 1:,}"
         )
     return found.astype(np.int32)
 
@@ -186,8 +199,10 @@ class SourceSplit:
         n_questions: number of its questions.
         file: the file, or the first of several.
         blocks: yields columns of consecutive questions; raises DatasetError for a file that cannot be read.
-        images: returns where its images are, after `blocks` was read; None if they are not there.
-        support: likewise for the images of episodes' supports.
+        image_form: the form of the files of its images, as in `ImageRecord`.
+        image_files: these files; none if the images are not there.
+        image_names: index of an image -> its name, if they have names, once `blocks` was read.
+        scenes: yields scenes, each with the `image_index` of its questions; None if they are not there.
         notes: what a reader should know, such as another name or a part that is left out, once `blocks` was
             read.
         features: the file of detector features of its images, by index; None if it is not there.
@@ -205,8 +220,10 @@ class SourceSplit:
     n_questions: int
     file: Path
     blocks: Callable[[Numbering], Iterator[Columns]] = field(repr=False)
-    images: Callable[[], ImageRecord | None] = field(default=lambda: None, repr=False)
-    support: Callable[[], ImageRecord | None] = field(default=lambda: None, repr=False, kw_only=True)
+    image_form: str = ""
+    image_files: Sequence[Path] = ()
+    image_names: Mapping[int, str] = field(default_factory=dict, repr=False)
+    scenes: Callable[[], Iterator[dict[str, Any]]] | None = field(default=None, repr=False)
     notes: list[str] = field(default_factory=list)
     unit: int = 0
     features: Path | None = None
@@ -240,7 +257,6 @@ class Source:
         form: the form's key in `FORMS`.
         root: the folder, or the file.
         splits: its splits, in order.
-        scenes: pool -> yields the scenes of its images, each with the `image_index` of its questions.
         notes: what a reader should know about all of it.
         has_programs: whether the files have programs.
         about: what the files say of their dataset, as an export's metadata: values, constraints, settings;
@@ -251,7 +267,6 @@ class Source:
     form: str
     root: Path
     splits: tuple[SourceSplit, ...]
-    scenes: Mapping[str, Callable[[], Iterator[dict[str, Any]]]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     has_programs: bool = True
     about: Mapping[str, Any] = field(default_factory=dict)

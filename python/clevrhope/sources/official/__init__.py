@@ -1,5 +1,7 @@
 """The official CLEVR-HOPE as its authors published it; docs/import.md says how sure each form is."""
 
+from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, get_args
@@ -14,7 +16,7 @@ from clevrhope.errors import DatasetError, listed
 from clevrhope.runtime.forms import Fields, check_form, one_of
 from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.threads import map_in_threads
-from clevrhope.sources.official.names import BEGINS, OfficialFile, about, official_file
+from clevrhope.sources.official.names import OfficialFile, about, official_file
 from clevrhope.sources.official.readers import hdf5_split, json_split, parquet_split, scenes_of
 from clevrhope.sources.parquet_files import check_parts
 from clevrhope.sources.source import IN_RADIANS, Source, SourceSplit, files_below
@@ -33,8 +35,8 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
     Raises:
         DatasetError: a question file has another form than the official one.
     """
-    paths = [path for path in files_below(root) if root.is_file() or path.suffix in _FORMS]
-    files = sorted(file for path in paths if (file := official_file(path)) is not None)
+    paths = files_below(root)
+    files = sorted(file for path in paths if path.suffix in _FORMS and (file := official_file(path)))
     if not files:
         return None
     known, notes = {file.path for file in files}, []
@@ -50,7 +52,8 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
                 notes.append(f"left out: {str(error).partition('; ')[0]}")
                 known.add(path)
     of_scenes = [path for path in paths if path.suffix == ".json" and "scenes" in path.name]
-    one_run = len({file.run for file in files}) == 1
+    of_png = sorted({path.parent for path in paths if path.suffix == ".png"})
+    find = partial(about, one_run=len({file.run for file in files}) == 1)
 
     def opened(of_split: list[OfficialFile]) -> SourceSplit:
         form = max((file.path.suffix for file in of_split), key=_FORMS.index)
@@ -60,19 +63,17 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
         if form == ".parquet":
             return parquet_split(first, [file.path for file in chosen])
         if form == ".json":
-            return json_split(first, vocabulary, _png_folder(root, first))
-        images, features = (about(first, each, one_run=one_run) for each in (of_images, of_features))
-        return hdf5_split(first, vocabulary, read_vocab(_vocab_of(first.path, root)), images, features)
+            split = json_split(first, vocabulary, find(first, of_png))
+        else:
+            vocab, features = read_vocab(_vocab_of(first.path, root)), find(first, of_features)
+            split = hdf5_split(first, vocabulary, vocab, find(first, of_images), features)
+        place = find(first, of_scenes)  # which rows of Parquet do not name
+        return replace(split, scenes=scenes_of(place)) if place else split
 
     groups = [list(group) for _, group in groupby(files, lambda file: (file.number, file.split))]
     # Footers of Parquet take long to parse; HDF5 is read by one thread alone.
     splits = tuple((map_in_threads if forms == {".parquet"} else map)(opened, groups))
-    scenes = {}
-    for split, (file, *_) in zip(splits, groups, strict=True):
-        place = about(file, of_scenes, one_run=one_run)
-        if place is not None and split.file.suffix != ".parquet":  # whose rows do not name their scenes
-            scenes[split.pool] = scenes_of(place)
-    if scenes:
+    if any(split.scenes for split in splits):
         notes.insert(0, IN_RADIANS)
     keys = {form: [split.key for split in splits if split.file.suffix == form] for form in _FORMS}
     read = [f"{listed(of_form, most=4)} from {form}" for form, of_form in keys.items() if of_form]
@@ -82,7 +83,6 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
         "official",
         root,
         splits,
-        scenes=scenes,
         notes=tuple(notes),
         has_programs=not keys[".parquet"],
         about=_about(root),
@@ -113,13 +113,3 @@ def _vocab_of(path: Path, root: Path) -> Path:
         if folder == root:
             break
     raise DatasetError(f"{path}: no vocab.json beside it or above, which says what its numbers mean")
-
-
-def _png_folder(root: Path, file: OfficialFile) -> Path | None:
-    """The folder with a split's PNG files; None if there is none."""
-    for name in BEGINS.get(file.split, ("atom", "minimal")):
-        for above in (file.path.parent, file.path.parent.parent, root):
-            folder = above / "images" / name
-            if folder.is_dir() and any(folder.glob("*.png")):
-                return folder
-    return None

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.errors import DatasetError
 from clevrhope.sources.source import Columns, Numbering, SourceSplit
 from clevrhope.splits.hops import OFFICIAL_NUMBERS, paper_hops
@@ -137,7 +136,6 @@ class OfficialFile:
         self,
         n_questions: int,
         blocks: Callable[[Numbering], Iterator[Columns]],
-        images: Callable[[], ImageRecord | None],
         notes: list[str],
         **others: Any,
     ) -> SourceSplit:
@@ -146,7 +144,7 @@ class OfficialFile:
             notes.insert(0, RENAMED.format(name=self.name))
         pool = others.pop("pool", f"{POOLS.get(self.split, 'minimal')}_{self.run}")
         place = (self.hop, self.split, pool, n_questions, self.path)
-        return SourceSplit(*place, blocks, images, notes=notes, **others)
+        return SourceSplit(*place, blocks, notes=notes, **others)
 
 
 def official_file(path: Path) -> OfficialFile | None:
@@ -171,7 +169,7 @@ def official_file(path: Path) -> OfficialFile | None:
 
 
 def about(file: OfficialFile, paths: Iterable[Path], *, one_run: bool) -> Path | None:
-    """The first file that is about the images of a split, by its name or its folder's; None if none is.
+    """The first file or folder that is about the images of a split, by its name or its folder's.
 
     With `one_run`, all pairs are of one run, so that no folder need say which.
     """
@@ -181,7 +179,7 @@ def about(file: OfficialFile, paths: Iterable[Path], *, one_run: bool) -> Path |
         if is_minimal == (file.split in POOLS) or not is_of_run:
             continue
         for name in BEGINS.get(file.split, ("val", "atom")):
-            if any(re.search(rf"(?:^|_){name}[_.]", each) for each in (path.name, path.parent.name)):
+            if any(re.search(rf"(?:^|_){name}(?:[_.]|$)", each) for each in (path.name, path.parent.name)):
                 return path
     return None
 

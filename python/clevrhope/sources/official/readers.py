@@ -7,7 +7,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,12 @@ from clevrhope.dataset.clevr_folder import FAMILIES
 from clevrhope.dataset.hdf5 import Array, Schema, reading_hdf5
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.questions_h5 import check_numbers
-from clevrhope.dataset.source_images import CHANNELS_FIRST, ImageRecord
+from clevrhope.dataset.source_images import CHANNELS_FIRST
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import ClevrhopeError, DatasetError, shown
 from clevrhope.runtime.forms import ANY, FILE_NAME, INDEX, TEXT, Fields, ListOf, check_form
 from clevrhope.sources.official.names import POOLS, OfficialFile, places_of
-from clevrhope.sources.parquet_files import Order, ParquetFiles
+from clevrhope.sources.parquet_files import ROWS_AT_ONCE, ParquetFiles
 from clevrhope.sources.source import (
     END,
     MAX_IMAGES,
@@ -40,7 +39,7 @@ from clevrhope.sources.source import (
 )
 from clevrhope.splits.kinds import MINIMAL_OOD
 
-ROWS_AT_ONCE, JSON_ROWS_AT_ONCE = 65_536, 10_000
+JSON_ROWS_AT_ONCE = 10_000
 
 # Parquet
 
@@ -69,94 +68,66 @@ GROUP = 4
 def parquet_split(file: OfficialFile, paths: Sequence[Path]) -> SourceSplit:
     """The split in these files, in order, of which `file` is the first.
 
+    Rows of a minimal set that do not name their images are by target, then by place.
+
     Raises:
         DatasetError: a file is not Parquet, or has other columns; says what was found and expected.
     """
-    rows, pool = _Rows(file, paths), f"{POOLS.get(file.split, file.split)}_{file.hop}"
-    unit = len(rows.files) // rows.n_places if rows.n_places else 0
-    return file.split_source(len(rows.files), rows.blocks, rows.images, rows.notes, pool=pool, unit=unit)
+    files, notes, names = ParquetFiles(paths), list[str](), dict[int, str]()
+    files.check(COLUMNS)
+    n, has_names = len(files), _has_names(files)
+    n_places = places_of(file.hop) if file.split == MINIMAL_OOD and not has_names else 0
+    unit = n // n_places if n_places and not n % n_places else 0
 
-
-class _Rows:
-    """The rows of a split.
-
-    Attributes:
-        files: the files.
-        n_places: number of places that a minimal set shows, whose rows are by target, then by place; 0 for
-            other sets, and for rows that name their images.
-        notes: what a reader should know about numbers of rows and images, once they are read.
-    """
-
-    def __init__(self, file: OfficialFile, paths: Sequence[Path]) -> None:
-        self.files, self.n_places = ParquetFiles(paths), 0
-        self.files.check(COLUMNS)
-        if file.split == MINIMAL_OOD and not len(self.files) % places_of(file.hop) and not self._has_names:
-            self.n_places = places_of(file.hop)
-        self.notes: list[str] = []
-        self._first_rows: dict[str, int] = {}
-        """Name of an image -> the first row that shows it, in the order in which names occur."""
-
-    @cached_property
-    def _has_names(self) -> bool:
-        """Whether rows name their images."""
-        if "path" not in self.files.types.get("image", ""):
-            return False
-        _, first = next(self.files.batches([NAMES], 1), (0, None))
-        return first is not None and not first.column("image").field("path").null_count
-
-    @cached_property
-    def _order(self) -> Order:
-        """The rows in the order of `idx`, none of which may be there twice."""
-        n = len(self.files)
-        if not self._has_names:
-            self.notes.append("no column says which rows share an image: one each")
-        if "idx" not in self.files.types:
-            return np.arange(n)
-        numbers, order = self.files.numbers("idx", ROWS_AT_ONCE)
-        if n and (numbers.min(), numbers.max()) != (0, n - 1):
-            self.notes.append(
-                f"idx runs from {numbers.min():,} to {numbers.max():,} for {n:,} rows: some are missing; "
+    def sort() -> None:
+        """Reads the rows in the order of `idx`, and notes what the columns do not say."""
+        found = [] if has_names else ["no column says which rows share an image: one each"]
+        numbers = files.sort("idx") if "idx" in files.types else np.arange(n)
+        if n and (numbers[0], numbers[-1]) != (0, n - 1):
+            found.append(
+                f"idx runs from {numbers[0]:,} to {numbers[-1]:,} for {n:,} rows: some are missing; "
                 "questions are numbered from 0, in the order of idx"
             )
-        return order
+        notes.extend(note for note in found if note not in notes)
 
-    def blocks(self, numbering: Numbering) -> Iterator[Columns]:
-        """The columns of some ten thousand questions at a time."""
+    def by_place(rows: Any) -> Any:
+        """The numbers of images that have no names: those of a place follow each other, if it is known."""
+        n_targets, rest = divmod(unit, GROUP)
+        if not n_targets or rest:
+            return rows
+        targets, places, of_group = np.unravel_index(rows, (n_targets, n_places, GROUP))
+        return (places * n_targets + targets) * GROUP + of_group
+
+    def blocks(numbering: Numbering) -> Iterator[Columns]:
         numbers: dict[str, int] = {}
-        names = [*TEXTS, *([NAMES] * self._has_names)]
-        for first, batch in self.files.batches(names, ROWS_AT_ONCE, self._order):
-            cells = {name: batch.column(name).to_pylist() for name in TEXTS}
-            images = self._by_place(np.arange(first, first + len(batch)))
-            if self._has_names:
+        sort()
+        for first, batch in files.batches([*TEXTS, *([NAMES] * has_names)], ROWS_AT_ONCE):
+            cells, images = {name: batch.column(name).to_pylist() for name in TEXTS}, np.arange(len(batch))
+            images = by_place(first + images)
+            if has_names:
                 cells[NAMES] = batch.column("image").field("path").to_pylist()
-                for row, name in enumerate(cells[NAMES], first):
-                    self._first_rows.setdefault(name, row)
                 images = np.asarray([numbers.setdefault(name, len(numbers)) for name in cells[NAMES]])
-            where = self.files.where(self._order[first:])
+                names.update(zip(images.tolist(), cells[NAMES], strict=True))
+            where = files.where(first)
             check_filled(cells, where)
             yield {
                 **numbering.texts(cells["query"], where),
                 "answers": numbering.answers(cells["answer"], where),
                 "image_idxs": images.astype(np.int32),
+                **({"image_places": files.places(first, len(batch))} if "image" in files.types else {}),
             }
 
-    def _by_place(self, rows: Any) -> Any:
-        """The numbers of images: those of a place follow each other if rows are by target, then by place."""
-        n, a_group = len(self.files), GROUP * self.n_places
-        if not a_group or n % a_group:
-            return rows
-        targets, places, of_group = np.unravel_index(rows, (n // a_group, self.n_places, GROUP))
-        return (places * (n // a_group) + targets) * GROUP + of_group
+    images = {"image_form": "parquet", "image_files": paths, "image_names": names}
+    pool = f"{POOLS.get(file.split, file.split)}_{file.hop}"
+    return file.split_source(n, blocks, notes, pool=pool, unit=unit, **images)
 
-    def images(self) -> ImageRecord | None:
-        """Where the images are."""
-        if "image" not in self.files.types:
-            return None
-        first = np.asarray([*self._first_rows.values()], dtype=np.int64)
-        if not self._has_names:
-            first = np.argsort(self._by_place(np.arange(len(self.files))))
-        paths, places = [path.absolute() for path in self.files.paths], self.files.places(self._order[first])
-        return ImageRecord("parquet", tuple(paths), places, [*self._first_rows])
+
+def _has_names(files: ParquetFiles) -> bool:
+    """Whether rows name their images."""
+    if "path" not in files.types.get("image", ""):
+        return False
+    _, first = next(files.batches([NAMES], 1), (0, None))
+    return first is not None and not first.column("image").field("path").null_count
 
 
 # HDF5
@@ -205,13 +176,6 @@ def hdf5_split(
         with reading_hdf5(of_images, CHANNELS_FIRST) as opened:
             n_images = len(opened["features"])
 
-    def images() -> ImageRecord | None:
-        if of_images is None:
-            return None
-        rows = np.arange(n_images)
-        places = np.stack([np.zeros_like(rows), rows, np.full_like(rows, -1)], axis=1)
-        return ImageRecord("features", (of_images.absolute(),), places)
-
     tokens = {name: len(getattr(vocab, name)()) for name in ("questions", "programs", "answers")}
     functions = ProgramTokens(vocabulary, vocab.programs())
 
@@ -222,35 +186,35 @@ def hdf5_split(
             least = {"answers": len(SPECIAL_TOKENS)}
             for first in range(0, n, ROWS_AT_ONCE):
                 stop = min(first + ROWS_AT_ONCE, n)
-                columns = {"question_families": np.full(stop - first, NO_FAMILY, dtype=np.int32)}
+                columns: Columns = {"question_families": np.full(stop - first, NO_FAMILY, dtype=np.int32)}
                 for name, (column, _) in ARRAYS.items():
                     numbers = opened[name][first:stop]
                     bounds = {"least": least.get(name, 0), "first": first}
                     check_numbers(file.path, name, numbers, limits[name], **bounds, remedy=REMEDY)
                     columns[column] = numbers.astype(np.int32)
-                for name, lengths in (("questions", "question_lengths"), ("programs", "program_lengths")):
-                    _check_lengths(file, name, columns[name], columns[lengths], first)
-                _check_programs(file, functions, columns["programs"], first)
+                _check_rows(file, functions, columns, first)
+                if of_images is not None:
+                    rows = columns["image_idxs"]
+                    columns["image_places"] = np.stack([np.zeros_like(rows), rows, ~np.zeros_like(rows)], -1)
                 yield columns
 
-    return file.split_source(n, blocks, images, notes, features=features, vocab=vocab)
+    images = {"image_form": "features", "image_files": [of_images] if of_images else []}
+    return file.split_source(n, blocks, notes, features=features, vocab=vocab, **images)
 
 
-def _check_lengths(file: OfficialFile, name: str, rows: Any, lengths: Any, first: int) -> None:
-    """Checks that the lengths (N,) of rows of tokens (N, W) are the numbers of tokens there."""
-    is_token = np.arange(rows.shape[1]) < lengths[:, None]
-    for row in np.flatnonzero(((rows != 0) != is_token).any(axis=1)).tolist()[:1]:
-        raise DatasetError(
-            f"{file.path}: {name}_len[{first + row}] is {lengths[row]}, which is not the number of tokens in "
-            f"its row of {name}; {REMEDY}"
-        )
-
-
-def _check_programs(file: OfficialFile, tokens: ProgramTokens, rows: Any, first: int) -> None:
-    """Checks that programs (N, W) are trees of functions in prefix order; published ones may have none."""
-    numbers = np.flatnonzero((rows != 0).sum(axis=1) > len((START, END)))
+def _check_rows(file: OfficialFile, functions: ProgramTokens, columns: Columns, first: int) -> None:
+    """Checks that lengths are numbers of tokens, and programs trees in prefix order; some have none."""
+    for name in ("questions", "programs"):
+        lengths, is_filled = columns[f"{name[:-1]}_lengths"], columns[name] != 0  # (N,) and (N, W)
+        is_token = np.arange(is_filled.shape[1]) < lengths[:, np.newaxis]
+        for row in np.flatnonzero((is_filled != is_token).any(axis=1)).tolist()[:1]:
+            raise DatasetError(
+                f"{file.path}: {name}_len[{first + row}] is {lengths[row]}, which is not the number of "
+                f"tokens in its row of {name}; {REMEDY}"
+            )
+    numbers = np.flatnonzero(columns["program_lengths"] > len((START, END)))
     try:
-        Programs.from_tokens(tokens, rows[numbers])
+        Programs.from_tokens(functions, columns["programs"][numbers])
     except ClevrhopeError as error:
         place, _, problem = str(error).removeprefix("programs[").partition("]")
         raise DatasetError(
@@ -270,8 +234,6 @@ ROW = Fields(
     }
 )
 """The form of a question."""
-_CLEVR = {"answer": "", "image_index": 0, "image_filename": "", "question_family_index": 0}
-"""What the reader of programs wants in a row besides the question."""
 _FAMILIES: Mapping[tuple[str, int], int] = {place: number for number, place in enumerate(FAMILIES)}
 
 
@@ -284,8 +246,8 @@ def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) 
     """The split in a question file; arguments and errors as of `json_questions`."""
     found: Iterator[Any] = (row.get("image_index") for row in read_list(file.path, "questions"))
     n, notes = file.plain([index if INDEX.test(index) else 0 for index in found])
-    blocks, record = json_questions(file.path, vocabulary, images, n)
-    return file.split_source(n, blocks, record, notes)
+    blocks, of_images = json_questions(file.path, vocabulary, images, n)
+    return file.split_source(n, blocks, notes, **of_images)
 
 
 def json_questions(
@@ -295,8 +257,8 @@ def json_questions(
     n: int | None = None,
     family: Callable[[Mapping[str, Any]], int] = _official_family,
     form: Fields = ROW,
-) -> tuple[Callable[[Numbering], Iterator[Columns]], Callable[[], ImageRecord | None]]:
-    """The first n questions of a file in CLEVR's form, and where their images are, as of `SourceSplit`.
+) -> tuple[Callable[[Numbering], Iterator[Columns]], dict[str, Any]]:
+    """The `blocks` of the first n questions of a file in CLEVR's form, and what `SourceSplit` says of images.
 
     Args:
         path: the question file.
@@ -333,9 +295,7 @@ def json_questions(
                         f"{number}; each question has its own"
                     )
             texts = [row["question"] for row in block]
-            plain = [
-                {**_CLEVR, "question": row["question"], "program": _plain(row["program"])} for row in block
-            ]
+            plain = [{"question": "", "image_index": 0, "program": row["program"]} for row in block]
             try:
                 data = json.dumps({"questions": plain}).encode()
                 programs, _ = Programs.from_questions(vocabulary, data, file="")
@@ -349,33 +309,13 @@ def json_questions(
                 "program_lengths": (tokens != 0).sum(axis=1).astype(np.int32),
                 "question_families": np.asarray([*map(family, block)], dtype=np.int32),
                 "answers": numbering.answers([row["answer"] for row in block], where),
-                "image_idxs": image_numbers([row["image_index"] for row in block], where),
+                "image_idxs": image_numbers([[row["image_index"]] for row in block], where)[:, 0],
+                **({"image_places": np.tile([0, -1, -1], (len(block), 1))} if images else {}),
             }
             at += len(block)
 
-    def record() -> ImageRecord | None:
-        if images is None or not names:
-            return None
-        places, indices = np.full((max(names) + 1, 3), -1), sorted(names)
-        places[indices, 0] = np.arange(len(indices))
-        files = tuple(images.absolute() / names[index] for index in indices)
-        return ImageRecord("png", files, places, [names.get(k, "") for k in range(len(places))])
-
-    return blocks, record
-
-
-def _plain(program: list[Any]) -> list[Any]:
-    """Nodes with the keys of CLEVR's published files; its generator's have `type` and `side_inputs`."""
-    return [
-        {
-            "function": node.get("function", node.get("type")),
-            "inputs": node.get("inputs", []),
-            "value_inputs": node.get("value_inputs", node.get("side_inputs", [])),
-        }
-        if isinstance(node, dict)
-        else node
-        for node in program
-    ]
+    files = [images] if images else []
+    return blocks, {"image_form": "png", "image_files": files, "image_names": names}
 
 
 def scenes_of(path: Path, *, in_degrees: bool = False) -> Callable[[], Iterator[dict[str, Any]]]:
