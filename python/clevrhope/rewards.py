@@ -65,7 +65,14 @@ class Scorer:
         self._reader = ReplyReader(self.answers, attributes, colors=colors)
 
     def score(
-        self, question: str, reply: str, answer: str, *, asked: Collection[str] = (), marked: bool = False
+        self,
+        question: str,
+        reply: str,
+        answer: str,
+        *,
+        asked: Collection[str] = (),
+        marked: bool = False,
+        meanings: Mapping[str, str] | None = None,
     ) -> Score:
         """Whether a reply gives the right answer.
 
@@ -77,6 +84,8 @@ class Scorer:
             marked: whether a reply counts only if it marks exactly one answer, outside its thoughts and in
                 at most three words: `<answer>red</answer>`, a LaTeX box, or "Answer: red". Rewards need it,
                 since a policy learns to write whatever the kind reader accepts.
+            meanings: the real value of each nonce word that the question and the reply may have; with these,
+                it also needs numpy and h5py.
 
         Raises:
             ConfigError: the right answer is not among the allowed ones.
@@ -86,6 +95,10 @@ class Scorer:
                 f"{shown(answer)} is not one of the {len(self.answers)} answers that this scorer knows; "
                 "give Scorer the answers and attributes of a world of your own"
             )
+        if meanings:
+            from clevrhope.dataset.nonce_text import in_real_words
+
+            question, reply = (in_real_words(text, meanings) for text in (question, reply))
         marking = self._reader.read_marked(question, reply, asked=asked)
         read = marking if marked else self._reader.read(question, reply, asked=asked)
         return Score(read == answer, read, marking is not None)

@@ -1,6 +1,5 @@
 """The same made-up replies give the same numbers through `score`, Inspect, lmms-eval's tasks and batches."""
 
-import importlib.util
 import io
 import json
 import subprocess
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from building import request
 from inspect_run import INSTRUCTION, reply_to
+from lmms_task import Task
 from made_folder import write_lines
 from PIL import Image
 
@@ -32,8 +32,6 @@ from clevrhope.replies.instructions import find_instruction
 from wording import check_refused
 
 pytest.importorskip("inspect_ai", reason="needs inspect-ai: pip install 'clevrhope[inspect]'")
-pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: pip install 'clevrhope[export]'")
-yaml = pytest.importorskip("yaml", reason="needs PyYAML, which Inspect brings")
 
 HOP = "rubber_cylinder"
 SIZES = {"complex_iid": 36, "complex_ood": 12, "minimal_copies": 1, "covr_test": 12}
@@ -161,45 +159,11 @@ def by_lmms_eval(folder: Path, tmp_path: Path) -> Numbers:
     write_requests(folder, tmp_path / "drawn.jsonl", **DRAWN)
     drawn = {row["id"] for row in read_requests(tmp_path / "drawn.jsonl")}
     single, several = Task(out, HOP), Task(out, f"{HOP}.covr")
-    of_sets = several.metrics(reply_to, several.docs)
-    found = single.metrics(reply_to, [doc for doc in single.docs if doc["id"] in drawn])
+    of_sets = several.metrics(several.items(reply_to, several.docs))
+    items = single.items(reply_to, [doc for doc in single.docs if doc["id"] in drawn])
+    assert {*items["id"]} == drawn  # so that `answers` takes the lines of a log with these
+    found = single.metrics(items)
     return {**found, **{name: of_sets[name] for name in ("covr_test", "covr_test_unread")}}
-
-
-class Task:
-    """A task of an exported folder, whose functions are called as lmms-eval 0.7.3 calls them."""
-
-    def __init__(self, folder: Path, name: str) -> None:
-        spec = importlib.util.spec_from_file_location("utils", folder / "utils.py")
-        assert spec is not None
-        assert spec.loader is not None
-        utils = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(utils)
-
-        class Loader(yaml.SafeLoader):  # type: ignore[misc, name-defined]
-            """Reads `!function utils.NAME` as that function."""
-
-        Loader.add_constructor("!function", lambda _, node: getattr(utils, node.value.removeprefix("utils.")))
-        self.config = yaml.load((folder / f"{name}.yaml").read_text(), Loader)
-        self.docs = pq.read_table(folder / self.config["dataset_kwargs"]["data_files"]["test"]).to_pylist()
-
-    def items(self, reply: Callable[[str], str], docs: Sequence[Any]) -> dict[str, list[Any]]:
-        """The items of each metric."""
-        found: dict[str, list[Any]] = {}
-        prompts = self.config["lmms_eval_specific_kwargs"]["default"]
-        for doc in docs:
-            text = self.config["doc_to_text"](doc, prompts)
-            assert text.endswith(INSTRUCTION)
-            given = self.config["process_results"](doc, [reply(text.removesuffix(INSTRUCTION))])
-            for name, item in given.items():
-                found.setdefault(name, []).append(item)
-        return found
-
-    def metrics(self, reply: Callable[[str], str], docs: Sequence[Any]) -> Numbers:
-        """The value of each metric."""
-        items = self.items(reply, docs)
-        metrics = {each["metric"]: each["aggregation"] for each in self.config["metric_list"]}
-        return {name: aggregation(items[name]) for name, aggregation in metrics.items()}
 
 
 def test_each_way_gives_the_numbers_of_score(

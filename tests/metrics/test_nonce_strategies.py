@@ -1,6 +1,7 @@
-"""Strategies on the episodes of a folder: as baselines, as tables, and as a model that Inspect evaluates."""
+"""Strategies on the episodes of a folder: as baselines, as tables, and as a model that others evaluate."""
 
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -9,14 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import Cli, cli, request
+from building import Cli, build_demo, cli, request
 from inspect_run import key_of
+from inspect_run import reply_to as made_up
+from lmms_task import Task
 from made_folder import write_lines
 from nonce_strategies import accuracies
 from nonce_strategies import views as views_of
+from PIL import Image
 
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.errors import ClevrhopeError, command_line
+from clevrhope.export import export
 from clevrhope.images.settings import NativeSettings
 from clevrhope.metrics.answers import write_answers
 from clevrhope.metrics.baselines import baseline
@@ -29,7 +34,7 @@ from clevrhope.metrics.request_files import read_requests
 from clevrhope.pipeline import build
 from clevrhope.replies.instructions import find_instruction
 from clevrhope.splits.nonce.episodes import COMPLEX, N_A, EpisodeStream
-from clevrhope.splits.nonce.kinds import NONCE_SPLITS
+from clevrhope.splits.nonce.kinds import NONCE_SPLITS, TEST, control_split
 from wording import check_words, refused
 
 __all__ = ["cli"]
@@ -185,6 +190,106 @@ def test_strategies_get_the_same_numbers_from_inspect_as_from_score(
     gaps = Counter(round(each["exist_3x3/gap"], 1) for each in known)
     assert gaps[0.0] > 5
     assert min(gaps) < -0.4
+
+
+# lmms-eval
+
+
+@pytest.fixture(scope="module")
+def tasks(folders: dict[str, Path]) -> Path:
+    out = folders["told"].with_name("tasks")
+    made = export(folders["told"], out, format="lmms-eval")
+    assert made.n_copies == made.n_images == len([*(out / "nonce_images").iterdir()])
+    return out
+
+
+CONTROLS = ("words", "real", "text", "bare")
+
+
+def test_strategies_get_the_same_numbers_from_lmms_eval_as_from_score(
+    folders: dict[str, Path], tasks: Path, tmp_path: Path
+) -> None:
+    """Its metrics are those of `score`, and so is what `answers` reads in its logs of samples."""
+    folder, test = folders["told"], Task(tasks, "nonce")
+    others = [Task(tasks, f"nonce_{control}") for control in CONTROLS]
+    requests = tmp_path / "requests.jsonl"
+    files = [tasks / f"{name}.jsonl" for name in ("nonce", *(f"nonce_{control}" for control in CONTROLS))]
+    requests.write_text("".join(path.read_text() for path in files))
+    gaps = []
+    for name in ("symbolic_learner", "whole_phrases"):
+        given = {(each["split"], each["question_index"]): each["answer"] for each in baseline(folder, name)}
+        logged, items = [], {}
+        for task in (test, *others):
+            for doc in task.docs:
+                place = doc["split"], doc["question_index"]
+                if task is test and place in given:
+                    reply = reply_to(doc["question"], given[place])
+                else:
+                    reply = made_up(doc["id"])
+                results = task.results(doc, reply)
+                logged.append(results)
+                for metric, item in results.items():
+                    items.setdefault(metric, []).append(item)
+        found = {}
+        for task in (test, *others):
+            found |= task.metrics(items)
+        out = tmp_path / f"{name}.jsonl"
+        write_answers(write_lines(tmp_path / "log.jsonl", logged), requests, out, folder=folder)
+        (condition,) = score_nonce(folder, [out], seed=1, bootstrap=0).conditions
+        known = condition.splits["nonce"].mean
+        sides = ("unseen", "seen")
+        names = {"nonce_gap": "gap"}
+        names |= {f"nonce_{side}": side for side in sides}
+        names |= {f"nonce_{side}_unread": f"unread_{side}" for side in sides}
+        names |= {f"nonce_{side}_{control}": f"{control}_{side}" for control in CONTROLS for side in sides}
+        assert {each: found[each] for each in names} == pytest.approx(
+            {each: (known[measure].value or 0) / 100 for each, measure in names.items()}, abs=1e-12
+        )
+        assert 0 < found["nonce_unseen_real_unread"] < 1
+        gaps.append(found["nonce_gap"])
+    assert gaps[0] == 0
+    assert gaps[1] < -0.4
+
+
+def test_tasks_ask_what_a_table_of_vlmevalkit_asks(folders: dict[str, Path], tasks: Path) -> None:
+    folder = folders["told"]
+    for control in (TEST, *CONTROLS):
+        task = Task(tasks, control_split("nonce", control))
+        assert task.config["task"] == f"clevrhope_{control_split('nonce', control)}"
+        requests = folder.with_name("asked.jsonl")
+        NonceRequests(folder, [control], seed=1, support="list").write(requests)
+        for doc, row in zip(task.docs, read_requests(requests), strict=True):
+            ((_, parts),) = messages(row)
+            *paths, text = (content for _, content in parts)
+            assert (doc["id"], task.text(doc)) == (row["id"], text)
+            shown = task.config["doc_to_visual"](doc)
+            assert [image.tobytes() for image in shown] == [
+                Image.open(path).convert("RGB").tobytes() for path in paths
+            ]
+            meanings = dict(each.split(": ") for each in doc["real_words"])
+            in_text = {*re.findall(r"\w+", text.lower())} & {*meanings.values()}
+            assert bool(in_text) == (control == "real")
+            assert len(shown) == {"text": 0, "bare": 1}.get(
+                control, len(doc["context"]) + (control == "real")
+            )
+            assert ("Image 1: " in text) == (control != "text")
+    first = [Task(tasks, "nonce").docs[k]["split"] for k in range(2)]
+    assert first == [*NONCE_SPLITS]
+
+
+def test_episodes_that_cannot_be_tasks_are_refused(folders: dict[str, Path], tmp_path: Path) -> None:
+    tasks: dict[str, Any] = {"out": tmp_path / "out", "format": "lmms-eval"}
+    with refused(ClevrhopeError):
+        export(folders["told"], **tasks, splits=NONCE_SPLITS[:1])
+    build_demo(tmp_path / "other", render=False, sizes={"train": 27, "complex_iid": 9, "complex_ood": 9})
+    with refused(ClevrhopeError):
+        export(tmp_path / "other", **tasks, splits=NONCE_SPLITS)
+    assert not (tmp_path / "out").exists()
+    export(folders["told"], **tasks, images=False)
+    assert {path.name for path in (tmp_path / "out").glob("nonce*")} == {
+        "nonce_text.jsonl",
+        "nonce_text.yaml",
+    }
 
 
 def reply_to(question: str, answer: str) -> str:

@@ -99,6 +99,20 @@ RIGHT_FORMS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("question", "reply", "answer", "marked"),
+    [
+        ("Is there a nizug vemib?", "Nizug vemibs: none.", "no", False),
+        ("What color is the vemib?", "Nizug.", "red", False),
+        ("What color is the vemib?", "<answer>nizug</answer>", "red", True),
+    ],
+)
+def test_nonce_words_count_as_what_they_mean(question: str, reply: str, answer: str, marked: bool) -> None:
+    scorer, meanings = Scorer(), {"nizug": "red", "vemib": "cube"}
+    assert scorer.score(question, reply, answer).answer is None
+    assert scorer.score(question, reply, answer, meanings=meanings, marked=marked).correct
+
+
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_reply_without_exactly_one_marked_answer_is_never_rewarded(kind: str) -> None:
     draw = random.Random(f"hostile {kind}")

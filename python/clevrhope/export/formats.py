@@ -10,6 +10,7 @@ from clevrhope.runtime.progress import Advance
 from clevrhope.sources.official.names import PARQUET
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.nonce.kinds import NONCE_SPLITS
 
 Write = Callable[[ExportSource, Path, Advance], None]
 """Writes into an empty folder, and reports the number of questions done since its last report."""
@@ -35,7 +36,7 @@ class Format:
     splits: tuple[str, ...] = ()
     """The splits that the format has a place for; others are left out. Empty for all."""
     more: bool = False
-    """Whether the format can include masks, steps of answers, and episodes with their supports."""
+    """Whether tables of the format can include masks, steps of answers, and episodes with their supports."""
     shards: bool = False
     """Whether a split is divided into files of a size that can be chosen."""
     scenes: bool = False
@@ -49,6 +50,7 @@ class Format:
 _TEST_SETS = (
     *(name for name, kind in SPLITS.items() if kind.role == "test"),
     *(name for name, kind in COVR_KINDS.items() if kind.role == "test"),
+    *NONCE_SPLITS,
 )
 
 FORMATS: dict[str, Format] = {

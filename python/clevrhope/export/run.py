@@ -32,7 +32,7 @@ from clevrhope.runtime.settings import suggestion
 from clevrhope.runtime.whole_folder import check_new, whole_folder
 from clevrhope.splits.covr.kinds import COVR_TRAIN
 from clevrhope.splits.kinds import TRAIN
-from clevrhope.splits.nonce.kinds import NONCE_SPLITS
+from clevrhope.splits.nonce.kinds import NONCE_SPLITS, OBJECTS, SCENES
 
 SOURCE = "source.json"
 """The file that says what an export was made from; it is written first."""
@@ -162,8 +162,11 @@ def export(
     with stage as advance, whole_folder(out) as work:
         (work / SOURCE).write_bytes(_source_json(source, format))
         chosen.write(source, work, advance)
-    n_images = sum(len(np.unique(np.concatenate(indices))) for indices in by_pool.values())
-    n_copies = sum(each.n_copies for each in exported if each.images is not None)
+    n_of_pool = {pool: len(np.unique(np.concatenate(indices))) for pool, indices in by_pool.items()}
+    n_images = sum(n_of_pool.values())
+    once = () if chosen.more else (SCENES, OBJECTS)  # only tables have copies for each episode
+    n_copies = sum(n_of_pool.get(pool, 0) for pool in once)
+    n_copies += sum(each.n_copies for each in exported if each.images and each.reader.pool not in once)
     return Exported(
         folder=out,
         images=source.rendered,
@@ -198,10 +201,10 @@ def _names(
         splits = NONCE_SPLITS
     for kind in KINDS.values() if splits else (SINGLE if chosen.single else SETS,):
         named = [split for split in splits or () if kind_of(split) is kind]
-        if named and kind is NONCE and not chosen.more:
+        if named and kind is NONCE and not (chosen.more or named[0] in chosen.splits):
             raise ConfigError(
                 f"--format {name} has no place for the supports of episodes, which {named[0]} has; take "
-                "--format parquet"
+                "--format parquet or lmms-eval"
             )
         if named and not kind.of_sets and not chosen.single:
             raise ConfigError(f"--format {name} holds questions over several images, and {named[0]} has none")

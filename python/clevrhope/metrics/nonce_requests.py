@@ -49,7 +49,7 @@ class NonceRequests:
             up to two more. For "html", the episodes of each condition on a page.
         seed: seed for drawing groups, of which forms take turns, if there is a limit.
         form: for "html" there are two pages, about one episode of each group.
-        support: `MESSAGE` or `TURNS`; for "vlmeval", it is always `LIST`.
+        support: `MESSAGE`, `TURNS` or `LIST`; for "vlmeval", it is always `LIST`.
         chosen: split, row of a question and page ("" for none) of each request, in order.
         n_images: the number of images in all requests, each counted as often as it is shown.
     """
@@ -73,8 +73,8 @@ class NonceRequests:
                     f'control: {self.folder} has no control "{control}" for the format {self.form}; there '
                     f"are: {', '.join(known)}"
                 )
-        if self.support not in (MESSAGE, TURNS):
-            raise ConfigError(f'support: "{self.support}"; expected {MESSAGE} or {TURNS}')
+        if self.support not in (MESSAGE, TURNS, LIST):
+            raise ConfigError(f'support: "{self.support}"; expected {MESSAGE}, {TURNS} or {LIST}')
         sizes = np.bincount(self.episodes.groups)
         self._first_rows, self._groups = np.cumsum(sizes) - sizes, np.arange(len(sizes))
         if self.limit is not None:
@@ -102,8 +102,8 @@ class NonceRequests:
     def _of_control(self, control: str, most: int | None) -> Iterator[tuple[str, int, str]]:
         limits = [n for n in (most, self.limit) if n is not None]
         rows = self._rows(min(limits, default=None)).tolist()
-        for condition in NONCE_SPLITS:
-            for row in rows:
+        for row in rows:
+            for condition in NONCE_SPLITS:  # a file that is cut off, or read in part, has both
                 for probe in range(N_PROBES if control == "words" else 1):
                     index = N_PROBES * row + probe if control == "words" else row
                     yield control_split(condition, control), index, ""
@@ -128,13 +128,16 @@ class NonceRequests:
 
     def write(self, out: Path) -> int:
         """Writes the requests and returns their number; raises as `write_requests`."""
-        return write_predictions(out, self._requests(out), marked_by="answers")
+        return write_predictions(out, self.rows(out), marked_by="answers")
 
-    def _requests(self, out: Path) -> Iterator[dict[str, Any]]:
+    def rows(self, out: Path, *, copied: bool = False) -> Iterator[dict[str, Any]]:
+        """The requests, which name images relative to a file `out`; `copied` is as for `image_paths`."""
         episodes, layout = self.episodes, Layout(self.episodes.folder)
         answers = [answer for answer in episodes.answers if answer != NO_ANSWER]
         pools = {episodes.table.pool: episodes.table.image_idxs, OBJECTS: np.asarray([*episodes.values_of])}
-        path_of = {pool: image_paths(layout, pool, indices, out) for pool, indices in pools.items()}
+        path_of = {
+            pool: image_paths(layout, pool, indices, out, copied=copied) for pool, indices in pools.items()
+        }
         same = {
             "seed": None if self.limit is None else self.seed,
             "jpeg": self.jpeg,
@@ -187,5 +190,5 @@ def messages(request: Mapping[str, Any]) -> Messages:
         else:
             parts.append(("text", each["text"]))
     if support == LIST:
-        text = " ".join([*sentences, f"Image {n + 1}: {text}"])
+        text = " ".join([*sentences, f"Image {n + 1}: {text}" if images else text])
     return [*turns, ("user", [*parts, *(("image", image) for image in images), ("text", text)])]

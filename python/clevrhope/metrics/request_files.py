@@ -273,10 +273,13 @@ def order_in_turn(tests: Numbers, images: Numbers, *, seed: int) -> npt.NDArray[
     return np.asarray(np.lexsort((tests, turns)), dtype=np.int64)
 
 
-def image_paths(layout: Layout, pool: str, indices: Ints, out: Path) -> Callable[[int], str]:
+def image_paths(
+    layout: Layout, pool: str, indices: Ints, out: Path, *, copied: bool = False
+) -> Callable[[int], str]:
     """A function that returns the path of a pool's image, relative to the folder of a file.
 
-    It writes an image stored only in HDF5 on first use. `indices` are those of all images that are needed.
+    It writes an image stored only in HDF5 on first use, and with `copied` any image. `indices` are those of
+    all images that are needed.
     """
     images = find_images(layout, pool, indices, prefer="png")
     if images is None:
@@ -288,7 +291,7 @@ def image_paths(layout: Layout, pool: str, indices: Ints, out: Path) -> Callable
     @cache
     def path_of(index: int) -> str:
         path = layout.image(pool, index)
-        if not path.is_file():
+        if copied or not path.is_file():
             path = out.with_name(f"{out.stem}_images") / image_filename(pool, index)
             check_links(path.parent.parent, (path.parent.name,), deep=False)
             write_whole(path, images.png(index)())  # an existing file may be from another dataset
