@@ -47,6 +47,9 @@ def test_the_papers_scores_follow_from_its_tables() -> None:
     shown = {row[0]: int(row[-1]) for row in published_table().rows}
     assert shown == scores
     assert {*covr_paper()["splits"]} == {*scores}
+    printed = {**covr_results()[7], **covr_results()[8]}
+    for split, (_, n_filtered) in covr_paper()["splits"].items():
+        assert f"{n_filtered / 1000:g}k" == printed[split]["Filtered"]
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def published_table() -> Table:
         gained = float(of["VB_iid-size"]) - float(of["VB_TEXT"])
         score = f"{100 * (float(model) - float(of['VB_TEXT'])) / gained:.0f}"
         cells = [of["VB_TEXT"], model, of["VB_iid-size"], of["VB_iid"], score]
-        rows.append([name, here[name], shots, of["Filtered"], *cells])
+        rows.append([name, here[name][0], shots, of["Filtered"], *cells])
     heads = ["COVR's split", "here", "shots", "filtered", *(MODELS[each] for each in ("text", "held_out"))]
     return Table([*heads, MODELS["iid_size"], MODELS["iid"], SCORES["generalisation_score"]], rows)
 
