@@ -144,15 +144,9 @@ def _parts_table(conditions: Sequence[Condition], by: str, split: str) -> Table:
     ]
     if by == "template" and rows:
         table = {name.replace("-", ""): of for name, of in covr_results()[_BY_TEMPLATE[split]].items()}
-        rows += [
-            [
-                f"COVR's {model}",
-                "",
-                "on all",
-                *(table.get(_covr_name(part), {}).get(model, "") for part in parts),
-            ]
-            for model in ("VB_TEXT", "VB_iid")
-        ]
+        theirs = [table.get(_covr_name(part), {}) for part in parts]
+        for model in ("VB_TEXT", "VB_iid"):
+            rows.append([f"COVR's {model}", "", "on all", *(of.get(model, "") for of in theirs)])
     return Table(["model", "HOP", "trained", *parts], rows)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -246,15 +246,8 @@ def _tables(own: Sequence[SuiteResult]) -> dict[str, Table]:
 def _coverage_table(own: Sequence[SuiteResult]) -> Table:
     """A row for each model and test of the paper, a column for each model that it is compared with."""
     parts = _parts(own, COVERAGE)
-    models = list(
-        dict.fromkeys(
-            name
-            for each in own
-            for part in parts
-            if part in each.scores
-            for name in each.scores[part].measures
-        )
-    )
+    there = (each.scores[part].measures for each in own for part in parts if part in each.scores)
+    models = dict.fromkeys(chain.from_iterable(there))
     if len(models) > MOST_COMPARED:
         return Table([], [])
     columns = [(name, partial(_Row.spread, measure=name)) for name in models]

@@ -31,11 +31,6 @@ class TunedSetting(NamedTuple):
     runs: Sequence[TunedRun]
     chosen: bool
 
-    @property
-    def first(self) -> TunedRun:
-        """Any of them, to ask for what they have in common."""
-        return self.runs[0]
-
 
 def read_curve(path: Path) -> tuple[str, list[tuple[int, float]]]:
     """The update and value of each point in the log of a run's last stage, and the set that it was tuned on.
@@ -81,10 +76,10 @@ def tuning_table(settings: Sequence[TunedSetting]) -> Table:
     return table_of(
         settings,
         [
-            ("model", lambda of: of.first.result.source.model),
-            ("train size", lambda of: of.first.result.size),
-            ("setting", lambda of: of.first.result.source.group),
-            ("tuned on", lambda of: of.first.tuned_on),
+            ("model", lambda of: of.runs[0].result.source.model),
+            ("train size", lambda of: of.runs[0].result.size),
+            ("setting", lambda of: of.runs[0].result.source.group),
+            ("tuned on", lambda of: of.runs[0].tuned_on),
             ("at the end, %", lambda of: spread([run.last for run in of.runs])),
             ("best, %", lambda of: spread([run.best for run in of.runs])),
             ("chosen", lambda of: "yes" if of.chosen else ""),
