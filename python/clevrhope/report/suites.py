@@ -154,12 +154,8 @@ class _Row(NamedTuple):
 
     def spread(self, measure: str) -> str:
         """Mean and deviation of a measure over the runs that define it."""
-        measured = [
-            (each.scores[self.part].measures.get(measure), each.result.collapsed) for each in self.group
-        ]
-        defined = [
-            (of.value, collapsed) for of, collapsed in measured if of is not None and of.value is not None
-        ]
+        measured = [(each.scores[self.part].measures.get(measure), each.result) for each in self.group]
+        defined = [(of.value, result.collapsed) for of, result in measured if of and of.value is not None]
         if not defined:
             return ""
         values, collapsed = zip(*defined, strict=True)
@@ -343,12 +339,11 @@ def _published(own: Sequence[SuiteResult]) -> dict[str, Any]:
                 ((row.test, row.part, row.model, images), _PRINTED_OF_PARTS[row.measure], row.value)
             )
     test, model = "the paper's test", ("model", "images")
+    of_parts, covered = of_parts * bool(_parts(own, CONNECTIVE)), covered * bool(_parts(own, COVERAGE))
     return {
         "published": _pivoted([test, "tests here", *model], whole, _PRINTED.values()),
-        "published_parts": _pivoted(
-            [test, "part", *model], of_parts if _parts(own, CONNECTIVE) else [], _PRINTED_OF_PARTS.values()
-        ),
-        "published_coverage": _pivoted([test, *model], covered if _parts(own, COVERAGE) else []),
+        "published_parts": _pivoted([test, "part", *model], of_parts, _PRINTED_OF_PARTS.values()),
+        "published_coverage": _pivoted([test, *model], covered),
         "papers": list(papers),
     }
 
