@@ -70,6 +70,7 @@ def write_survey(
             for each in context
         ]
         questions.append(question)
+    urls = [url for _, url in images.values()]
     key = sha256(requests.read_bytes()).hexdigest()[:16]
     page = render_page(
         "survey.html",
@@ -77,11 +78,7 @@ def write_survey(
         instructions=instructions,
         n_questions=len(questions),
         attributes={} if attributes is None or _is_of_clevr(attributes) else attributes,
-        data={
-            "questions": questions,
-            "images": [url for _, url in images.values()],
-            "key": f"clevrhope/{key}{page}",
-        },
+        data={"questions": questions, "images": urls, "key": f"clevrhope/{key}{page}"},
     )
     write_whole(out, page.encode())
     return len(questions)

@@ -339,11 +339,12 @@ def _published(own: Sequence[SuiteResult]) -> dict[str, Any]:
                 ((row.test, row.part, row.model, images), _PRINTED_OF_PARTS[row.measure], row.value)
             )
     test, model = "the paper's test", ("model", "images")
-    of_parts, covered = of_parts * bool(_parts(own, CONNECTIVE)), covered * bool(_parts(own, COVERAGE))
     return {
         "published": _pivoted([test, "tests here", *model], whole, _PRINTED.values()),
-        "published_parts": _pivoted([test, "part", *model], of_parts, _PRINTED_OF_PARTS.values()),
-        "published_coverage": _pivoted([test, *model], covered),
+        "published_parts": _pivoted(
+            [test, "part", *model], of_parts if _parts(own, CONNECTIVE) else [], _PRINTED_OF_PARTS.values()
+        ),
+        "published_coverage": _pivoted([test, *model], covered if _parts(own, COVERAGE) else []),
         "papers": list(papers),
     }
 
