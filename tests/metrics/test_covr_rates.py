@@ -10,9 +10,10 @@ from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.metrics import Measure
 from clevrhope.metrics.answer_key import drawn_images
 from clevrhope.metrics.measures import GENERALISATION
-from clevrhope.metrics.published import COVR_SPLITS, covr_results
+from clevrhope.metrics.published import covr_results
 from clevrhope.metrics.shares import score_flags
 from clevrhope.report.covr import published_table
+from clevrhope.splits.covr.aliases import covr_paper
 
 EXPECTED = {
     "HAS-QUANT": 18,
@@ -45,7 +46,10 @@ def test_the_papers_scores_follow_from_its_tables() -> None:
     assert (len(scores), sum(score <= 70 for score in scores.values())) == (21, 10)
     shown = {row[0]: int(row[-1]) for row in published_table().rows}
     assert shown == scores
-    assert {*COVR_SPLITS} == {*scores}
+    assert {*covr_paper()["splits"]} == {*scores}
+    printed = {**covr_results()[7], **covr_results()[8]}
+    for split, (_, n_filtered) in covr_paper()["splits"].items():
+        assert f"{n_filtered / 1000:g}k" == printed[split]["Filtered"]
 
 
 @pytest.mark.parametrize(

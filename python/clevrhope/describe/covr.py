@@ -1,10 +1,7 @@
-"""Measures questions over several images as measured.json has them: answers, forms, properties and cuts.
-
-The counts in COVR's paper are here too, which datasheets show beside a split's own numbers.
-"""
+"""Measures questions over several images as measured.json has them: answers, forms, properties and cuts."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,43 +20,6 @@ from clevrhope.splits.covr.fragments import steps_of
 from clevrhope.splits.covr.kinds import COVR_DEV, COVR_SPLITS, COVR_TRAIN
 from clevrhope.splits.covr.programs import anonymised_programs
 from clevrhope.splits.covr.selection import bind_predicate
-
-N_TRAIN = 248_154
-"""Train questions of COVR. Source: Bogin et al. 2021, section 3."""
-
-FILTERED: Mapping[str, int] = {
-    "has-quant": 33_300,
-    "has-quant-all": 21_100,
-    "compscope": 22_800,
-    "has-compar": 16_700,
-    "has-compar-more": 7_600,
-    "has-groupby": 33_300,
-    "has-logic": 16_700,
-    "has-logic-and": 8_800,
-    "num-3": 6_900,
-    "num-3-ans-3": 12_100,
-    "ans-num": 33_300,
-    "program": 48_000,
-    "sameattr-color": 27_300,
-    "tpl-choose-object": 16_700,
-    "tpl-verify-quantifier-attr": 16_700,
-    "tpl-verify-attr": 16_700,
-}
-"""Property -> train questions that have it, rounded. Source: "Filtered" in tables 7 and 8."""
-
-N_PROGRAMS = 640
-"""Anonymised programs of COVR. Source: table 3."""
-
-QUESTION_KINDS: Mapping[str, tuple[tuple[str, ...], int]] = {
-    "yes or no": (("verify_", "compare_"), 133_300),
-    "one of two": (("choose_",), 50_000),
-    "how many": (("count",), 33_300),
-    "open": (("query_",), 31_500),
-}
-"""Kind of questions -> how the names of its templates begin, and COVR's train questions. Source: table 3."""
-
-MAJ, MAJ_TEMPL = 26.8, 41.5
-"""Accuracy of the most frequent answers on COVR's test set, in per cent. Source: table 6."""
 
 _CUTS = {"changed": 1, "numbers": 2, "stays": 0, "exempt": -1}
 """Names of the numbers of the column `cut`."""

@@ -12,7 +12,6 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.measured import read_measured, read_measured_folder
 from clevrhope.dataset.question_kinds import PAIR_PLACES, STRUCTURES
-from clevrhope.describe.covr import FILTERED, MAJ, MAJ_TEMPL, N_PROGRAMS, N_TRAIN, QUESTION_KINDS
 from clevrhope.describe.making_and_licence import making_and_licence
 from clevrhope.describe.measured import RELATION_ORDER, by_values, ordered
 from clevrhope.describe.suites import CELLS
@@ -20,6 +19,7 @@ from clevrhope.errors import with_article
 from clevrhope.pages import render_markdown
 from clevrhope.pages.markdown import code
 from clevrhope.runtime.atomic import FileRecord, record, write_whole
+from clevrhope.splits.covr.aliases import covr_paper
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import NONE, Hop, parse_hop
 from clevrhope.splits.kinds import SPLITS
@@ -112,11 +112,7 @@ def _of_sets(splits: Splits) -> dict[str, Any]:
     sizes = sorted({int(n) for each in splits.values() for n in each["images_a_question"]})
     return {
         "covr_kinds": COVR_KINDS,
-        "covr_filtered": FILTERED,
-        "covr_train": N_TRAIN,
-        "covr_maj": (MAJ, MAJ_TEMPL),
-        "covr_programs": N_PROGRAMS,
-        "question_kinds": QUESTION_KINDS,
+        "covr": covr_paper(),
         "operators": sorted({name for each in splits.values() for name in each.get("operators", ())}),
         "set_sizes": [str(n) for n in sizes],
         "set_templates": list(dict.fromkeys(name for each in splits.values() for name in each["templates"])),

@@ -79,31 +79,6 @@ def size_number(name: str) -> int:
 
 # Questions over several images
 
-COVR_SPLITS: Mapping[str, str] = {
-    "HAS-QUANT": "has-quant",
-    "HAS-QUANT-ALL": "has-quant-all",
-    "HAS-QUANT-COMPSCOPE": "compscope",
-    "HAS-COMPAR": "has-compar",
-    "HAS-COMPAR-MORE": "has-compar-more",
-    "HAS-GROUPBY": "has-groupby",
-    "HAS-LOGIC": "has-logic",
-    "HAS-LOGIC-AND": "has-logic-and",
-    "HAS-NUM-3": "num-3",
-    "HAS-NUM-3-ANS-3": "num-3-ans-3",
-    "ANS-NUM": "ans-num",
-    "HAS-COUNT & HAS-ATTR": "has-count & has-attr",
-    "HAS-COUNT & RM/V/C": "has-count & v-c",
-    "HAS-QUANT-COMPSCOPE & HAS-QUANT-ALL": "compscope & has-quant-all",
-    "HAS-SAMEATTR-COLOR": "sameattr-color",
-    "TPL-CHOOSEOBJECT": "tpl-choose-object",
-    "TPL-VERIFYATTR": "tpl-verify-attr",
-    "TPL-VERIFYQUANTATTR": "tpl-verify-quantifier-attr",
-    "TPL-VERIFYCOUNT \N{UNION} TPL-VERIFYCOUNTGROUPBY": "tpl-verify-count | tpl-verify-count-group-by",
-    "Lexical Split": "lexical-1",
-    "Program Split": "program",
-}
-"""The splits of COVR's tables 7 and 8 -> the predicates that hold out the same here."""
-
 
 @cache
 def covr_results() -> Mapping[int, Mapping[str, Mapping[str, str]]]:

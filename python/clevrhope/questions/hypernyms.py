@@ -69,8 +69,7 @@ def check_hypernyms(
         TemplateError: names the first fault.
     """
     for name, own in hypernyms.items():
-        unknown = [shape for shape in own if shape not in shapes]
-        if unknown:
+        if unknown := [shape for shape in own if shape not in shapes]:
             hint = suggestion(unknown[0], shapes)
             raise TemplateError(
                 f'{path}: "{unknown[0]}" is neither a shape{hint} nor a hypernym; shapes: {", ".join(shapes)}'
@@ -79,8 +78,7 @@ def check_hypernyms(
             continue
         if not (name.isascii() and name.isalpha() and name.islower()):
             raise TemplateError(f'{path}: "{name}" is not a word of small letters, as a hypernym is')
-        taken = {name, f"{name}s"} & {*words, *shapes}
-        if taken:
+        if taken := {name, f"{name}s"} & {*words, *shapes}:
             raise TemplateError(
                 f'{path}: "{min(taken)}" is a word of the dataset\'s questions; a hypernym needs its own'
             )
@@ -118,7 +116,7 @@ def _entries(name: str, shapes: Sequence[str]) -> Iterator[dict[str, Any]]:
             "source": [_SOURCE],
             "when": {**when, "any_set": _ATTRIBUTES},
             "params": params,
-            "then": list(_nodes(len(shapes))),
+            "then": _nodes(len(shapes)),
             "change": {"<S>": None},
             "text": [text.replace("{X}", name) for text in _TEXTS],
             "sides": "coin",
@@ -126,13 +124,9 @@ def _entries(name: str, shapes: Sequence[str]) -> Iterator[dict[str, Any]]:
         }
 
 
-def _nodes(n_shapes: int) -> Iterator[dict[str, Any]]:
-    """The nodes after that of the scene: whether there is an object that has one of the shapes."""
-    yield {"type": "filter", "inputs": [0], "side_inputs": [*_ATTRIBUTES, "<S>"]}
-    for number in range(n_shapes):
-        yield {"type": "filter_shape", "inputs": [1], "side_inputs": [f"<V{number}>"]}
-    last = 2
-    for number in range(1, n_shapes):
-        yield {"type": "union", "inputs": [last, 2 + number]}
-        last = 1 + n_shapes + number
-    yield {"type": "exist", "inputs": [last]}
+def _nodes(n: int) -> list[dict[str, Any]]:
+    """The nodes after that of the scene: whether there is an object that has one of `n` shapes."""
+    filters = [{"type": "filter_shape", "inputs": [1], "side_inputs": [f"<V{k}>"]} for k in range(n)]
+    unions = [{"type": "union", "inputs": [n + k if k > 1 else 2, 2 + k]} for k in range(1, n)]
+    first = {"type": "filter", "inputs": [0], "side_inputs": [*_ATTRIBUTES, "<S>"]}
+    return [first, *filters, *unions, {"type": "exist", "inputs": [2 * n]}]

@@ -4,28 +4,24 @@ They are figures 5 to 8 (boxes), 9 and 14 (types) and 15 to 18 (mean gaps) of th
 matplotlib.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize, TwoSlopeNorm
 
 from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, svg
 from clevrhope.metrics.estimates import mean_of
-from clevrhope.report.all_pairs import AllPairs, all_pairs, mean_gap
+from clevrhope.report.all_pairs import all_pairs, mean_gap
 from clevrhope.report.page import Figure, file_name
-from clevrhope.report.results import KINDS, Result
+from clevrhope.report.results import KINDS, Result, grouped, means_by
 from clevrhope.report.tables import paper_gaps, paper_sizes, with_sign
 from clevrhope.splits.hops import NAME_ORDER
 from clevrhope.splits.kinds import PAIR_TEST_SPLITS
 
-Floats = npt.NDArray[np.float64]
-Value = Callable[[Result], float | None]
-"""A number of a result, such as a gap; None where it does not have it."""
+PAPER: Mapping[str, Any] = {"markerfacecolor": "none", "linestyle": "--"}
+"""The look of lines with the paper's values."""
 
 GAP_LABEL = "gap, percentage points\n(OOD minus IID accuracy)"
 
@@ -46,11 +42,11 @@ def accuracy_boxes(own: Sequence[Result], model: str) -> Figure | None:
         panels = drawn.subplots(1, len(splits), sharey=True, squeeze=False)[0]
         for axes, split in zip(panels, splits, strict=True):
             for place, size in enumerate(sizes):
-                means = [*_means_of_pairs(own, size, partial(_accuracy, split)).values()]
+                of_size = [each for each in own if (each.train_size or 0) == size]
+                means = [*means_by(lambda each: each.hop, of_size, "accuracy", split).values()]
                 if means:
-                    axes.boxplot(
-                        means, positions=[place], widths=0.55, medianprops={"color": INK, "linewidth": 1.8}
-                    )
+                    line = {"color": INK, "linewidth": 1.8}
+                    axes.boxplot(means, positions=[place], widths=0.55, medianprops=line)
             constants = [each.constants[split] for each in own if split in each.constants]
             if constants:
                 constant = mean_of(constants).value
@@ -73,28 +69,14 @@ def type_triangles(own: Sequence[Result], model: str) -> Iterator[Figure]:
     if len({each.types for each in own}) < _FEWEST:
         return
     at = f"trained on {largest:,} questions" if largest else "trained on an unknown number of questions"
-    gaps: dict[str, Value] = {kind: partial(_gap, kind) for kind in KINDS}
-    accuracies: dict[str, Value] = {split: (partial(_accuracy, split)) for split in PAIR_TEST_SPLITS}
-    for name, what, values in (("types", "gap", gaps), ("types_accuracy", "accuracy", accuracies)):
-        triangles = {title: _by_types(own, value) for title, value in values.items()}
-        triangles = {title: cells for title, cells in triangles.items() if cells}
-        if triangles:
-            yield Figure(
-                f"{name}_{file_name(model)}",
-                f"{what.capitalize()} of {model} by attribute types, {at}",
-                *_draw_triangles(
-                    triangles, f"{model}: {what} by attribute types, {at}", is_gap=what == "gap"
-                ),
+    for name, what, parts in (("types", "gap", KINDS), ("types_accuracy", "accuracy", PAIR_TEST_SPLITS)):
+        of_parts = {part: means_by(lambda each: frozenset(each.types), own, what, part) for part in parts}
+        if triangles := {part: cells for part, cells in of_parts.items() if cells}:
+            title = f"{what.capitalize()} of {model} by attribute types, {at}"
+            drawn = _draw_triangles(
+                triangles, f"{model}: {what} by attribute types, {at}", is_gap=what == "gap"
             )
-
-
-def _by_types(own: Sequence[Result], value: Value) -> dict[frozenset[str], float]:
-    """The two types of pairs -> the mean value of their runs."""
-    found: dict[frozenset[str], list[float]] = {}
-    for each in own:
-        if (number := value(each)) is not None:
-            found.setdefault(frozenset(each.types), []).append(number)
-    return {types: mean_of(numbers).value for types, numbers in found.items()}
+            yield Figure(f"{name}_{file_name(model)}", title, *drawn)
 
 
 def _draw_triangles(
@@ -111,14 +93,22 @@ def _draw_triangles(
     with figure(title, width_in=max(width, 6), height_in=0.9 + (0.8 + 0.85 * len(down)) * n_rows) as drawn:
         panels = drawn.subplots(n_rows, min(len(triangles), 2), squeeze=False).flatten()
         for axes, (name, cells) in zip(panels, triangles.items(), strict=False):
-            image = axes.imshow(_grid(cells, down, across), cmap="PuOr" if is_gap else "Blues", norm=norm)
-            for pair, value in cells.items():
-                a, b = sorted(pair, key=types.index)
+            places = {pair: sorted(pair, key=types.index) for pair in cells}
+            grid = np.full((len(down), len(across)), np.nan)
+            for pair, (a, b) in places.items():
+                grid[down.index(b), across.index(a)] = cells[pair]
+            image = axes.imshow(grid, cmap="PuOr" if is_gap else "Blues", norm=norm)
+            for pair, (a, b) in places.items():
+                value = cells[pair]
                 is_dark = abs(value) > 0.6 * most if is_gap else float(norm(value)) > 0.6
                 text = with_sign(value) if is_gap else f"{value:.1f}"
                 place = {"ha": "center", "va": "center", "color": "white" if is_dark else "black"}
                 axes.text(across.index(a), down.index(b), text, **place)
-            _bare(axes, name, down, across)
+            axes.set_xticks(range(len(across)), across)
+            axes.set_yticks(range(len(down)), down)
+            axes.tick_params(length=0)
+            axes.set_title(name)
+            axes.spines[:].set_visible(False)
         for axes in panels[len(triangles) :]:
             axes.set_visible(False)
         bar = drawn.colorbar(image, ax=list(panels), shrink=0.85, pad=0.03)
@@ -126,38 +116,19 @@ def _draw_triangles(
         return svg(drawn)
 
 
-def _grid(cells: Mapping[frozenset[str], float], down: Sequence[str], across: Sequence[str]) -> Floats:
-    grid = np.full((len(down), len(across)), np.nan)
-    for a, b in combinations((across[0], *down), 2):
-        if (value := cells.get(frozenset((a, b)))) is not None:
-            grid[down.index(b), across.index(a)] = value
-    return grid
-
-
-def _bare(axes: Axes, title: str, down: Sequence[str], across: Sequence[str]) -> None:
-    axes.set_xticks(range(len(across)), across)
-    axes.set_yticks(range(len(down)), down)
-    axes.tick_params(length=0)
-    axes.set_title(title)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-
-
 def mean_gaps(results: Sequence[Result]) -> Iterator[Figure]:
     """The gap averaged over all pairs over train size, with its deviation; a figure for each model."""
-    of_model: dict[str, list[AllPairs]] = {}
-    for each in all_pairs(results):
-        of_model.setdefault(each.model, []).append(each)
-    for model, rows in of_model.items():
+    for model, rows in grouped(all_pairs(results), lambda each: each.model).items():
         with figure(f"{model}: gap averaged over all held-out pairs", width_in=6.4, height_in=4.6) as drawn:
             axes = drawn.subplots()
             ticks = {each.size for each in rows}
+            line: dict[str, Any]
             for kind in KINDS:
                 points = [(each.size, gap) for each in rows if (gap := mean_gap(each, kind)) is not None]
                 if points:
                     places, means = zip(*((size, gap.value) for size, gap in points), strict=True)
                     deviations = np.array([gap.deviation for _, gap in points])
-                    line: dict[str, Any] = {"color": _COLOURS[kind], "marker": "o", "linewidth": 2}
+                    line = {"color": _COLOURS[kind], "marker": "o", "linewidth": 2}
                     axes.plot(places, means, label=f"{kind} gap", **line)
                     axes.fill_between(
                         places, means - deviations, means + deviations, color=_COLOURS[kind], alpha=0.15
@@ -168,14 +139,8 @@ def mean_gaps(results: Sequence[Result]) -> Iterator[Figure]:
                 papers = [(size, float(np.mean([*gaps.values()]))) for size, gaps in printed if gaps]
                 if papers:
                     ticks |= {size for size, _ in papers}
-                    hollow: dict[str, Any] = {
-                        "markerfacecolor": "none",
-                        "linestyle": "--",
-                        "marker": "o",
-                        "linewidth": 1.1,
-                    }
-                    label = f"{kind} gap, the paper's"
-                    axes.plot(*zip(*papers, strict=True), label=label, color=_COLOURS[kind], **hollow)
+                    line = {**PAPER, "color": _COLOURS[kind], "marker": "o", "linewidth": 1.1}
+                    axes.plot(*zip(*papers, strict=True), label=f"{kind} gap, the paper's", **line)
             axes.axhline(0, color=FAINT, linewidth=1.2, zorder=0)
             axes.grid(axis="y", color=GRID, linewidth=0.8)
             size_axis(axes, sorted(ticks))
@@ -206,25 +171,6 @@ def size_axis(axes: Axes, sizes: Sequence[int], *, has_paper: bool = False) -> N
     axes.minorticks_off()
     if len(ticks) == 1:
         axes.set_xlim(ticks[0] / 1.6, ticks[0] * 1.6)
-
-
-def _accuracy(split: str, result: Result) -> float | None:
-    accuracy = result.accuracies.get(split)
-    return None if accuracy is None else accuracy.value
-
-
-def _gap(kind: str, result: Result) -> float | None:
-    gap = result.gap(kind)
-    return None if gap is None else gap.value
-
-
-def _means_of_pairs(own: Sequence[Result], size: int, value: Value) -> dict[str, float]:
-    """Held-out pair -> the mean of its runs at a train size."""
-    found: dict[str, list[float]] = {}
-    for each in own:
-        if (each.train_size or 0) == size and (number := value(each)) is not None:
-            found.setdefault(each.hop, []).append(number)
-    return {hop: mean_of(numbers).value for hop, numbers in found.items()}
 
 
 def _size_text(size: int) -> str:

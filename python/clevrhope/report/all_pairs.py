@@ -8,7 +8,7 @@ import numpy as np
 
 from clevrhope.metrics.estimates import Mean, mean_of
 from clevrhope.report.page import Table
-from clevrhope.report.results import KINDS, Result, grouped
+from clevrhope.report.results import KINDS, Result, grouped, means_by
 from clevrhope.report.tables import models_of, paper_gaps, spread, table_of, with_sign
 from clevrhope.splits.hops import HOP_GROUPS
 from clevrhope.splits.kinds import MINIMAL_OOD
@@ -51,11 +51,7 @@ class AllPairs(NamedTuple):
 
     def chosen_and_others(self, kind: str) -> tuple[list[float], list[float]]:
         """The mean gaps of the pairs that the paper chose for all of its models, and of its other pairs."""
-        means = {
-            hop: mean_of([gap.value for each in runs if (gap := each.gap(kind))]).value
-            for hop, runs in self.of_pair.items()
-            if any(each.gap(kind) for each in runs)
-        }
+        means = means_by(lambda each: each.hop, self.results, "gap", kind)
         chosen, known = HOP_GROUPS["first6"], HOP_GROUPS["all"]
         return [means[hop] for hop in chosen if hop in means], [
             mean for hop, mean in means.items() if hop in known and hop not in chosen

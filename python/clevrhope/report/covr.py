@@ -6,7 +6,7 @@ from typing import Any
 
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.covr import score_covr
-from clevrhope.metrics.published import COVR_SPLITS, covr_results
+from clevrhope.metrics.published import covr_results
 from clevrhope.metrics.results import Condition, Results, SplitScores
 from clevrhope.metrics.text_tables import (
     MODELS,
@@ -24,6 +24,7 @@ from clevrhope.report.page import Figure, Table
 from clevrhope.report.results import Keys, check_dataset, grouped
 from clevrhope.report.runs import Source
 from clevrhope.runtime.progress import Progress
+from clevrhope.splits.covr.aliases import covr_paper
 
 SEED = 0
 """Of the bootstrap behind the intervals, so that reports of the same runs are the same."""
@@ -101,14 +102,14 @@ def _predicates_table(scores: Results) -> Table:
 
 def published_table() -> Table:
     """COVR's tables 7 and 8, with the score that follows from them; its model saw 250 questions or none."""
-    rows = []
+    rows, here = [], covr_paper()["splits"]
     for name, of in {**covr_results()[7], **covr_results()[8]}.items():
         shots = "250" if "VB_250" in of else "0"
         model = of[f"VB_{shots}"]
         gained = float(of["VB_iid-size"]) - float(of["VB_TEXT"])
         score = f"{100 * (float(model) - float(of['VB_TEXT'])) / gained:.0f}"
         cells = [of["VB_TEXT"], model, of["VB_iid-size"], of["VB_iid"], score]
-        rows.append([name, COVR_SPLITS[name], shots, of["Filtered"], *cells])
+        rows.append([name, here[name][0], shots, of["Filtered"], *cells])
     heads = ["COVR's split", "here", "shots", "filtered", *(MODELS[each] for each in ("text", "held_out"))]
     return Table([*heads, MODELS["iid_size"], MODELS["iid"], SCORES["generalisation_score"]], rows)
 
@@ -143,15 +144,9 @@ def _parts_table(conditions: Sequence[Condition], by: str, split: str) -> Table:
     ]
     if by == "template" and rows:
         table = {name.replace("-", ""): of for name, of in covr_results()[_BY_TEMPLATE[split]].items()}
-        rows += [
-            [
-                f"COVR's {model}",
-                "",
-                "on all",
-                *(table.get(_covr_name(part), {}).get(model, "") for part in parts),
-            ]
-            for model in ("VB_TEXT", "VB_iid")
-        ]
+        theirs = [table.get(_covr_name(part), {}) for part in parts]
+        for model in ("VB_TEXT", "VB_iid"):
+            rows.append([f"COVR's {model}", "", "on all", *(of.get(model, "") for of in theirs)])
     return Table(["model", "HOP", "trained", *parts], rows)
 
 

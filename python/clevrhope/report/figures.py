@@ -18,6 +18,7 @@ from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, svg
 from clevrhope.metrics.estimates import Estimate, mean_of
 from clevrhope.report.accuracy_figures import (
     GAP_LABEL,
+    PAPER,
     accuracy_boxes,
     at_largest,
     mean_gaps,
@@ -25,7 +26,7 @@ from clevrhope.report.accuracy_figures import (
     type_triangles,
 )
 from clevrhope.report.page import Figure, file_name
-from clevrhope.report.results import KINDS, Result, grouped
+from clevrhope.report.results import KINDS, Result, grouped, means_by
 from clevrhope.report.summary import Group
 from clevrhope.report.tables import paper_gap, paper_sizes
 from clevrhope.splits.kinds import IID, OOD, PAIR_TEST_SPLITS
@@ -47,7 +48,6 @@ _LINES = _looks(("#222222", "o"), ("#CC79A7", "s"), ("#8C6D31", "P"), ("#6A51A3"
 """Looks of lines that do not stand for a diversity, so they resemble none of them."""
 
 _NO_LINE: Look = {"linestyle": "none"}
-_PAPER: Look = {"markerfacecolor": "none", "linestyle": "--"}
 
 _FEWEST_POINTS = 2
 """Fewest points for a figure of a model's own: a single one is in the tables and the overview."""
@@ -92,12 +92,12 @@ def gap_curves(own: Sequence[Result], model: str) -> Figure | None:
                 ]
                 if printed:
                     has_paper = True
-                    line = look_of(diversity) | _PAPER
+                    line = {**look_of(diversity), **PAPER}
                     axes.plot(*zip(*printed, strict=True), markersize=6, alpha=0.8, linewidth=1.1, **line)
             _gap_axes(axes, kind)
             size_axis(axes, sizes, has_paper=has_paper)
         panels[0].set_ylabel(GAP_LABEL)
-        papers = {"the paper's": _PAPER | {"color": FAINT, "marker": "o"}} if has_paper else {}
+        papers = {"the paper's": {**PAPER, "color": FAINT, "marker": "o"}} if has_paper else {}
         legend(drawn, looks_of(diversities) | papers)
         return Figure(f"gap_{file_name(model)}", f"Gap of {model} by diversity and train size", *svg(drawn))
 
@@ -145,12 +145,8 @@ def box_plots(own: Sequence[Result], model: str) -> Figure | None:
         for axes, kind in zip(panels, kinds, strict=True):
             for place, diversity in enumerate(diversities):
                 look = look_of(diversity)
-                hops = dict.fromkeys(each.hop for each in own if each.diversity == diversity)
-                of_hop = [
-                    mean_of(gaps).value
-                    for hop in hops
-                    if (gaps := [g.value for e in own if e.hop == hop and (g := e.gap(kind))])
-                ]
+                of_level = [each for each in own if each.diversity == diversity]
+                of_hop = [*means_by(lambda each: each.hop, of_level, "gap", kind).values()]
                 if not of_hop:
                     continue
                 if len(of_hop) >= _FEWEST_IN_A_BOX:

@@ -16,7 +16,7 @@ from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.baselines import BASELINES, answers_by_family
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector, collect_with_suites
 from clevrhope.metrics.covr import read_training
-from clevrhope.metrics.estimates import Estimate, QuestionOnly, estimates, mean_of_runs
+from clevrhope.metrics.estimates import Estimate, QuestionOnly, estimates, mean_of, mean_of_runs
 from clevrhope.metrics.matched_gap import MatchedGap, Matcher
 from clevrhope.metrics.measures import MINIMAL_GROUPS
 from clevrhope.metrics.published import size_name
@@ -174,6 +174,15 @@ def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list
     for each in items:
         found.setdefault(key(each), []).append(each)
     return found
+
+
+def means_by(
+    key: Callable[[Result], Key], results: Iterable[Result], measure: str, split: str
+) -> dict[Key, float]:
+    """The mean of a figure over the results of each key that have it; `measure` as for `Result.figure`."""
+    found = [(key(each), it.value) for each in results if (it := each.figure(measure, split)) is not None]
+    means = grouped(found, lambda pair: pair[0]).items()
+    return {name: mean_of([value for _, value in of]).value for name, of in means}
 
 
 def measure(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -154,12 +154,8 @@ class _Row(NamedTuple):
 
     def spread(self, measure: str) -> str:
         """Mean and deviation of a measure over the runs that define it."""
-        measured = [
-            (each.scores[self.part].measures.get(measure), each.result.collapsed) for each in self.group
-        ]
-        defined = [
-            (of.value, collapsed) for of, collapsed in measured if of is not None and of.value is not None
-        ]
+        measured = [(each.scores[self.part].measures.get(measure), each.result) for each in self.group]
+        defined = [(of.value, result.collapsed) for of, result in measured if of and of.value is not None]
         if not defined:
             return ""
         values, collapsed = zip(*defined, strict=True)
@@ -246,15 +242,8 @@ def _tables(own: Sequence[SuiteResult]) -> dict[str, Table]:
 def _coverage_table(own: Sequence[SuiteResult]) -> Table:
     """A row for each model and test of the paper, a column for each model that it is compared with."""
     parts = _parts(own, COVERAGE)
-    models = list(
-        dict.fromkeys(
-            name
-            for each in own
-            for part in parts
-            if part in each.scores
-            for name in each.scores[part].measures
-        )
-    )
+    there = (each.scores[part].measures for each in own for part in parts if part in each.scores)
+    models = dict.fromkeys(chain.from_iterable(there))
     if len(models) > MOST_COMPARED:
         return Table([], [])
     columns = [(name, partial(_Row.spread, measure=name)) for name in models]

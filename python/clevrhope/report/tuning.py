@@ -1,7 +1,7 @@
 """Accuracy on the tune set by setting: which settings of a model a search would choose, and logs of runs."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,11 +31,6 @@ class TunedSetting(NamedTuple):
     runs: Sequence[TunedRun]
     chosen: bool
 
-    @property
-    def first(self) -> TunedRun:
-        """Any of them, to ask for what they have in common."""
-        return self.runs[0]
-
 
 def read_curve(path: Path) -> tuple[str, list[tuple[int, float]]]:
     """The update and value of each point in the log of a run's last stage, and the set that it was tuned on.
@@ -62,7 +57,12 @@ def tuned_settings(last: Sequence[Result]) -> list[TunedSetting]:
     Args:
         last: results of last weights.
     """
-    runs = {each.result.source.origin: each for each in _tuned_runs(last)}
+    runs: dict[Path, TunedRun] = {}
+    for result in last:
+        tuned_on, points = read_curve(result.source.origin / "log.jsonl")
+        if tuned_on and not result.source.after:
+            values = [accuracy for _, accuracy in points]
+            runs[result.source.origin] = TunedRun(result, tuned_on, values[-1], max(values))
     found = []
     for of_model in grouped(runs.values(), _searched).values():
         settings = grouped(of_model, lambda run: run.result.source.group)
@@ -81,25 +81,15 @@ def tuning_table(settings: Sequence[TunedSetting]) -> Table:
     return table_of(
         settings,
         [
-            ("model", lambda of: of.first.result.source.model),
-            ("train size", lambda of: of.first.result.size),
-            ("setting", lambda of: of.first.result.source.group),
-            ("tuned on", lambda of: of.first.tuned_on),
+            ("model", lambda of: of.runs[0].result.source.model),
+            ("train size", lambda of: of.runs[0].result.size),
+            ("setting", lambda of: of.runs[0].result.source.group),
+            ("tuned on", lambda of: of.runs[0].tuned_on),
             ("at the end, %", lambda of: spread([run.last for run in of.runs])),
             ("best, %", lambda of: spread([run.best for run in of.runs])),
             ("chosen", lambda of: "yes" if of.chosen else ""),
         ],
     )
-
-
-def _tuned_runs(last: Sequence[Result]) -> Iterator[TunedRun]:
-    for result in last:
-        if result.source.after:
-            continue
-        tuned_on, points = read_curve(result.source.origin / "log.jsonl")
-        if tuned_on:
-            values = [accuracy for _, accuracy in points]
-            yield TunedRun(result, tuned_on, values[-1], max(values))
 
 
 def _searched(run: TunedRun) -> tuple[object, ...]:

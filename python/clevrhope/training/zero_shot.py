@@ -3,9 +3,9 @@
 Its head scores the answers of that dataset, 3,129 of VQA2. Source: CLEVR-HOPE, appendix B.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
@@ -183,22 +183,16 @@ def evaluate_zero_shot(
             given[key] = np.where(best == NO_ANSWER, NO_ANSWER, mapped[best - len(SPECIAL_TOKENS)])
     note = "; ".join(filter(None, (NOT_TRAINED, store.info.note)))
     columns = {"model": NAME, "features": store.info.kind, "note": note}
-
-    def lines() -> Iterator[str]:
-        rows = (
-            answer_lines(hop, Part("", split), range(len(each)), each, vocab, columns)
-            for (hop, split), each in given.items()
-        )
-        return chain.from_iterable(rows)
-
+    lines = (
+        answer_lines(hop, Part("", split), range(len(each)), each, vocab, columns)
+        for (hop, split), each in given.items()
+    )
     path = RunFolder(out).prediction("last", "predict")
-    write_lines(path, {Part("", ""): lines()})
+    write_lines(path, {Part("", ""): chain.from_iterable(lines)})
     return ZeroShot(
         path=path,
         percent={" ".join(key): accuracy(each, sets[key]) for key, each in given.items()},
         n_questions=n_questions,
         n_foreign=sum(int((each == NO_ANSWER).sum()) for each in given.values()),
-        labels=tuple(
-            name for name, number in zip(names, mapped.tolist(), strict=True) if number != NO_ANSWER
-        ),
+        labels=tuple(compress(names, mapped != NO_ANSWER)),
     )

@@ -13,13 +13,15 @@ and `|` least. A condition is
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import chain
+from operator import and_, or_
 
 import numpy as np
 
 from clevrhope.errors import ConfigError, shown
 from clevrhope.runtime.settings import join_or, suggestion
-from clevrhope.splits.covr.aliases import ALIASES
+from clevrhope.splits.covr.aliases import aliases
 from clevrhope.splits.covr.description import Description, TermPair, Words
 from clevrhope.splits.covr.fragments import Flags, is_pattern, matches, parse_fragment, spellings, step_names
 from clevrhope.splits.covr.lexical import LexicalDraw
@@ -123,19 +125,13 @@ def holds(expression: Expression, questions: Description, draws: Mapping[int, Le
         case NamedPair(pair):
             return questions.names_pair(pair)
         case Draw(number):
-            return _any_of([questions.names_pair(pair) for pair in draws[number].pairs])
+            return reduce(or_, map(questions.names_pair, draws[number].pairs))
         case Not(inner):
             return ~holds(inner, questions, draws)
         case Both(parts):
-            return ~_any_of([~holds(part, questions, draws) for part in parts])
+            return reduce(and_, (holds(part, questions, draws) for part in parts))
         case Either(parts):
-            return _any_of([holds(part, questions, draws) for part in parts])
-
-
-def _any_of(parts: Sequence[Flags]) -> Flags:
-    """(N,) whether any of several (N,) flags is set."""
-    is_set: Flags = np.any(parts, axis=0)
-    return is_set
+            return reduce(or_, (holds(part, questions, draws) for part in parts))
 
 
 class _NoExpressionError(Exception):
@@ -154,7 +150,7 @@ class _Parser:
         self.spellings = (lambda pattern: [pattern]) if of_property else spellings
         self.problems: list[str] = []
         templates = {f"tpl-{name.replace('_', '-')}": f"template:{name}" for name in words.templates}
-        self.properties = {**{name: row.expression for name, row in ALIASES.items()}, **templates}
+        self.properties = {**{name: row.expression for name, row in aliases().items()}, **templates}
         self.tokens = [(match.start("token"), match["token"]) for match in _TOKEN.finditer(text)]
         self.at = 0
 
