@@ -14,11 +14,11 @@ from clevrhope.report.page import file_name
 from clevrhope.report.results import Result
 from clevrhope.report.rows import results_csv
 from clevrhope.report.tables import with_sign
-from clevrhope.splits.hops import HOP_GROUPS, PAPER_PAIRS
+from clevrhope.splits.hops import HOP_GROUPS, paper_hops
 
 pytest.importorskip("matplotlib")
 
-TYPES = {f"{a}_{b}": (type_a, type_b) for type_a, a, type_b, b, _ in PAPER_PAIRS}
+TYPES = {hop.name: tuple(kind for kind, _ in hop.target) for hop in paper_hops()}
 MINIMAL_CONSTANT = {"minimal_ood": 75.0, "minimal_iid": 70.0}
 
 

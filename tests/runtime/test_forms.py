@@ -1,6 +1,7 @@
 """The form of a JSON value: what is missing or of another kind is named with its place."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +27,8 @@ from clevrhope.runtime.forms import (
     MapOf,
     Nullable,
     check_form,
+    one_of,
+    read_form,
 )
 from wording import check_refused
 
@@ -137,3 +140,28 @@ def test_a_message_shows_no_more_than_the_beginning_of_a_value(form: Form, value
     assert len(said) < 450
     assert said.isprintable()
     said.encode()
+
+
+WRITTEN = """{
+  "seed": "seed", "look?": "own", "kind": "told | found",
+  "boxes": [["number", 4]], "rows": [["text", null, 1]], "size": {"null or": "count"},
+  "splits": {"<name>": {"<own>": {"pool": "name", "questions?": "count"}}}, "words": {"<any>": "text"}
+}"""
+
+
+def test_a_file_of_a_form_says_what_the_form_says(tmp_path: Path) -> None:
+    (tmp_path / "form.json").write_text(WRITTEN)
+    own = one_of(["red", "blue"])
+    found = read_form(tmp_path / "form.json", own=own)
+    assert found.optional == {"look": own}
+    kind = found.needed["kind"]
+    assert isinstance(kind, Kind)
+    assert (kind.words, kind.test("found"), kind.test("told | found")) == ("told or found", True, False)
+    assert {name: form for name, form in found.needed.items() if name != "kind"} == {
+        "seed": SEED,
+        "boxes": ListOf(ListOf(NUMBER, 4)),
+        "rows": ListOf(ListOf(TEXT, None, 1)),
+        "size": Nullable(COUNT),
+        "splits": MapOf(MapOf(Fields({"pool": NAME}, {"questions": COUNT}), keys=own), keys=NAME),
+        "words": MapOf(TEXT),
+    }

@@ -11,43 +11,49 @@ from pathlib import Path
 import pytest
 
 import clevrhope
-from clevrhope.splits import kinds
 
 KEPT = Path(__file__).parents[1] / "data" / "kept_folder"
 
 PROGRAM = """
-import importlib.util, sys
-from pathlib import Path
+import sys
+import tomllib
 
-path, row, *arguments = sys.argv[1:]
-source = Path(path).read_text()
-end = source.index(")\\n\\nSPLITS:")
-spec = importlib.util.spec_from_file_location("clevrhope.splits.kinds", path)
-kinds = importlib.util.module_from_spec(spec)
-sys.modules["clevrhope.splits.kinds"] = kinds
-exec(compile(source[:end] + row + source[end:], path, "exec"), kinds.__dict__)
+from clevrhope.runtime import toml
+
+row, *arguments = sys.argv[1:]
+read_toml = toml.read_toml
+
+def with_row(path, what):
+    rows = read_toml(path, what)
+    return rows | tomllib.loads(row) if (path.parent.name, path.name) == ("splits", "kinds.toml") else rows
+
+toml.read_toml = with_row
 
 from clevrhope.__main__ import run_command
 import clevrhope.training.request
 sys.exit(run_command(arguments))
 """
-"""The command line with one more row: read from the source, before anything else imports the rows."""
+"""The command line with one more row: added to the file's, before anything else imports them."""
 
-CLOSED = """    SplitKind(
-        "new_split", ("pair",), "stream", "complex_iid", "Closed.", "#333333", "v",
-        pool="val", rule="without", questions_per_scene=3, shown="never", asked="never",
-    ),
+CLOSED = """[new_split]
+of = ["pair"]
+drawn = "stream"
+size = "complex_iid"
+caption = "Closed."
+color = "#333333"
+marker = "v"
+pool = "val"
+questions_per_scene = 3
+rule = "without"
+shown = "never"
+asked = "never"
 """
-OPEN = """    SplitKind(
-        "new_split", ("pair",), "stream", "complex_iid", "Anything.", "#333333", "v",
-        pool="val", questions_per_scene=3,
-    ),
-"""
+OPEN = CLOSED.partition("rule")[0]
 
 
 def run(row: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(kinds.__file__), row, *arguments],
+        [sys.executable, "-c", PROGRAM, row, *arguments],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(Path(clevrhope.__file__).parents[1])},

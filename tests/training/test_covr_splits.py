@@ -22,7 +22,7 @@ from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.errors import ConfigError
 from clevrhope.features.extraction import make_features
-from clevrhope.splits.covr.aliases import aliases
+from clevrhope.splits.covr.aliases import ALIASES
 from clevrhope.splits.covr.expression import holds, parse_expression
 from clevrhope.splits.covr.programs import PROGRAM_DRAWS, anonymised_programs
 from clevrhope.training import prepared_run
@@ -163,9 +163,7 @@ def test_properties_that_files_have_are_those_of_the_language(folder: Path) -> N
 
 def test_each_alias_holds_for_some_questions(folder: Path) -> None:
     questions = read_description(Layout(folder), HOP, "covr_train")
-    shares = {
-        name: holds(parse_expression(name, questions.words), questions, {}).mean() for name in aliases()
-    }
+    shares = {name: holds(parse_expression(name, questions.words), questions, {}).mean() for name in ALIASES}
     assert [name for name, share in shares.items() if not 0 < share < 1] == []
     # What several aliases say together is what another says.
     same = "sameattr-size | sameattr-color | sameattr-material"
@@ -210,8 +208,8 @@ def test_the_properties_are_those_of_the_page() -> None:
     assert "`tpl-verify-attr`" in section
     rows = [line.replace(r"\|", "OR").split("|")[1:-1] for line in section.splitlines() if line[:3] == "| `"]
     said = [[cell.strip().replace("OR", "|") for cell in row] for row in rows]
-    assert said[: len(aliases())] == [
-        [f"`{name}`", f"`{row.expression}`", row.words] for name, row in aliases().items()
+    assert said[: len(ALIASES)] == [
+        [f"`{name}`", f"`{row.expression}`", row.words] for name, row in ALIASES.items()
     ]
 
 

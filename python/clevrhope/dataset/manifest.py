@@ -17,14 +17,13 @@ from typing import Any
 
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.folder_check import no_dataset
-from clevrhope.dataset.manifest_form import FILES, MANIFEST, TABLE
 from clevrhope.dataset.question_kinds import KINDS
 from clevrhope.errors import DatasetError, shown
 from clevrhope.runtime.atomic import FileRecord, write_whole
-from clevrhope.runtime.forms import Fields, check_form
+from clevrhope.runtime.forms import COUNT, Fields, MapOf, check_form, one_of, read_form
 from clevrhope.runtime.json_text import read_json, read_object
 from clevrhope.runtime.reading import read_bytes
-from clevrhope.splits.hops import name_order
+from clevrhope.splits.hops import NAME_ORDER, name_order
 
 MAX_MANIFEST_BYTES = 1 << 28
 """The most bytes of a manifest or its table; all pairs at the paper's sizes need half of it."""
@@ -37,6 +36,16 @@ MOST_LISTED = 1_000
 
 FORMAT = 2
 """Version of the folder's layout and of this file. Folders of format 1 do not record their requests."""
+
+FORM = read_form(
+    Path(__file__).with_name("manifest_form.json"),
+    attribute=one_of(NAME_ORDER),
+    questions=Fields(
+        {"window": COUNT, "an_image": MapOf(COUNT)},
+        {name: one_of(choices) for name, choices in QuestionSettings.choices().items()},
+    ),
+)
+"""The form of the file. Every name in it that becomes part of a path is checked by it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,7 +246,7 @@ def read_manifest(path: Path, *, repairs: bool = False, files: bool = True) -> M
             f"{path}: format {shown(version)}, but this version of clevrhope reads and writes format {FORMAT}"
             f"{remedy}"
         )
-    check_form(raw, MANIFEST, path)
+    check_form(raw, FORM, path)
     for key in ("splits", "covr", "nonce"):
         known = [name for kind in KINDS.values() if kind.listed == key for name in kind.splits]
         for hop, splits in raw.get(key, {}).items():
@@ -260,7 +269,7 @@ def read_manifest(path: Path, *, repairs: bool = False, files: bool = True) -> M
                 f"{path.with_name(FILES_TABLE)}: missing, or not the table that {path.name} names; run the "
                 "dataset's build again"
             )
-        check_form(listed or {}, FILES, path.with_name(FILES_TABLE))
+        check_form(listed or {}, FORM.needed["files"], path.with_name(FILES_TABLE))
     records = {name: FileRecord(file["bytes"], file["sha256"]) for name, file in (listed or {}).items()}
     stored = {each.name: raw[each.name] for each in fields(Manifest) if each.name in raw}
     return Manifest(**{**stored, "files": records})
@@ -324,7 +333,7 @@ def read_plainly(path: Path) -> dict[str, Any]:
     raw = read_object(path, "a manifest", max_bytes=MAX_MANIFEST_BYTES)
     if "files_table" not in raw:
         return raw
-    check_form(raw, Fields({"files_table": TABLE}), path)
+    check_form(raw["files_table"], FORM.optional["files_table"], path, place="files_table")
     return {**raw, "files": _listed_in_table(path, raw["files_table"]["sha256"]) or {}}
 
 

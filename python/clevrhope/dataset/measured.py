@@ -13,19 +13,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.errors import DatasetError, shown
 from clevrhope.runtime.atomic import write_whole
-from clevrhope.runtime.forms import (
-    BOOLEAN,
-    COUNT,
-    INDEX,
-    NAME,
-    NUMBER,
-    TEXT,
-    Fields,
-    ListOf,
-    MapOf,
-    Nullable,
-    check_form,
-)
+from clevrhope.runtime.forms import check_form, read_form
 from clevrhope.runtime.json_text import read_object
 
 FORMAT = 1
@@ -36,6 +24,9 @@ MAX_BYTES = 1 << 26
 
 REMEDY = "run the dataset's build again to measure its files"
 
+FORMS = read_form(Path(__file__).with_name("measured_form.json"))
+"""The form of a sub-dataset's measurements, and of a folder's, which have the questions of each split."""
+
 
 def read_measured(path: Path) -> dict[str, Any]:
     """Reads the measurements of a sub-dataset; `docs/files.md` lists their keys.
@@ -43,7 +34,7 @@ def read_measured(path: Path) -> dict[str, Any]:
     Raises:
         DatasetError: the file is missing, broken, of another form, or not that of this sub-dataset.
     """
-    found = _read(path, OF_HOP)
+    found = _read(path, "hop")
     if found["hop"] != path.parent.name:
         raise DatasetError(
             f"{path}: measurements of {shown(found['hop'])}, but the folder is {path.parent.name}; {REMEDY}"
@@ -53,7 +44,7 @@ def read_measured(path: Path) -> dict[str, Any]:
 
 def read_measured_folder(path: Path) -> dict[str, Any]:
     """Reads the measurements of a whole dataset; raises as `read_measured` does."""
-    return _read(path, OF_FOLDER)
+    return _read(path, "folder")
 
 
 def read_fitting(layout: Layout, manifest: Manifest, hop: str) -> dict[str, Any]:
@@ -83,95 +74,12 @@ def write_measured(path: Path, measured: Mapping[str, Any]) -> None:
     write_whole(path, f"{content}\n".encode())
 
 
-def _read(path: Path, form: Fields) -> dict[str, Any]:
+def _read(path: Path, of: str) -> dict[str, Any]:
     found = read_object(path, "measurements of a dataset", remedy=REMEDY, max_bytes=MAX_BYTES)
     if found.get("format") != FORMAT:
         raise DatasetError(
             f"{path}: format {shown(found.get('format'))}, but this version of clevrhope reads format "
             f"{FORMAT}; {REMEDY}"
         )
-    check_form(found, form, path, remedy=REMEDY)
+    check_form(found, FORMS.needed[of], path, remedy=REMEDY)
     return found
-
-
-_COUNTS = MapOf(COUNT)
-_SHARES = MapOf(Nullable(NUMBER))
-_NAMED_FAMILY = {"question_family_index": INDEX, "file": TEXT, "place": INDEX}
-_SPLIT = Fields(
-    {
-        **dict.fromkeys(("questions", "images", "images_shared", "objects"), COUNT),
-        **dict.fromkeys(("answers", "answer_types", "words", "functions", "relations", "values"), _COUNTS),
-        **dict.fromkeys(("relations_a_question", "objects_an_image", "questions_an_image"), _COUNTS),
-        "pool": NAME,
-        "questions_with_all_relations_needed": Nullable(COUNT),
-        "files": _COUNTS,
-        "families": ListOf(Fields({**_NAMED_FAMILY, "questions": COUNT, "answers": _COUNTS})),
-        "pairs": ListOf(Fields({"values": MapOf(TEXT), "objects": COUNT, "images": COUNT})),
-        "most_frequent_answer": TEXT,
-        "baselines": _SHARES,
-    },
-    {
-        "images_from_clevr": COUNT,
-        "from_clevr_by_objects": MapOf(Fields({"images": COUNT, "from_clevr": COUNT})),
-    },
-)
-_TEST = Fields(
-    {
-        "type": TEXT,
-        "tier": TEXT,
-        "relations": ListOf(TEXT),
-        "pairs": COUNT,
-        "cells": _COUNTS,
-        "partners_yes": COUNT,
-        "partners_yes_or_no": COUNT,
-    },
-    {"partners_by_words": Nullable(COUNT)},
-)
-_SUITE = Fields({"pairs": COUNT, "originals": COUNT, "empty_tests": ListOf(TEXT), "tests": MapOf(_TEST)})
-_TEMPLATE = Fields(
-    {
-        "questions": COUNT,
-        "answers": _COUNTS,
-        "cut": Fields(dict.fromkeys(("changed", "numbers", "stays", "exempt"), COUNT)),
-    }
-)
-_SETS = Fields(
-    {
-        **dict.fromkeys(("questions", "images"), COUNT),
-        **dict.fromkeys(("images_a_question", "answers", "structures", "properties"), _COUNTS),
-        **dict.fromkeys(("pair_places", "tokens", "functions"), _COUNTS),
-        "pool": NAME,
-        "templates": MapOf(_TEMPLATE),
-        "pairs_not_found": _COUNTS,
-        "baselines": _SHARES,
-    },
-    {"texts": COUNT, "anonymised_programs": COUNT, "operators": MapOf(_COUNTS)},
-)
-
-OF_HOP = Fields(
-    {
-        "hop": NAME,
-        "diversity": COUNT,
-        "held_out": MapOf(TEXT),
-        "splits": MapOf(_SPLIT, keys=NAME),
-        "distances": ListOf(Fields({"a": TEXT, "b": TEXT, "total_variation": _SHARES, "by_chance": _SHARES})),
-        "families": ListOf(Fields({**_NAMED_FAMILY, "can_mention": BOOLEAN})),
-        "suites": MapOf(MapOf(_SUITE, keys=NAME), keys=NAME),
-        "covr": MapOf(_SETS, keys=NAME),
-    }
-)
-"""The form of a sub-dataset's measurements."""
-
-_POOL = Fields(dict.fromkeys(("scenes_so_far", "images", "images_shared", "uses"), COUNT))
-_SIZES = MapOf(MapOf(COUNT, keys=NAME), keys=NAME)
-OF_FOLDER = Fields(
-    {
-        "answers": COUNT,
-        "diversity": MapOf(COUNT, keys=NAME),
-        "splits": _SIZES,
-        "covr": _SIZES,
-        "pools": MapOf(_POOL, keys=NAME),
-        "bytes": _COUNTS,
-    }
-)
-"""The form of a folder's measurements: `splits` and `covr` have the questions of each split."""

@@ -1,5 +1,6 @@
 """Checks of JSON values: which keys they have, and what each key holds."""
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -187,6 +188,40 @@ SHA256 = Kind(
     "64 hexadecimal digits",
     lambda value: isinstance(value, str) and len(value) == 64 and not value.strip("0123456789abcdef"),
 )
+
+KINDS = {name.lower(): kind for name, kind in [*globals().items()] if isinstance(kind, Kind)}
+"""The forms without nested values, by their names in files of forms."""
+
+
+def read_form(path: Path, **named: Form) -> Fields:
+    """Reads a file that has the form of a document, written as the document is.
+
+    An object has the keys that are needed, and those that are not with "?" at their ends; {"<name>": form} is
+    an object whose keys are names of files. [form] is a list, [form, 3] one of three, [form, null, 1] one of
+    one or more; {"null or": form} can be null; "a | b" is one of two words. Everything else is a name in
+    `KINDS`, or in `named`.
+    """
+    forms = {**KINDS, **named}
+
+    def form_of(written: Any) -> Form:
+        if isinstance(written, str):
+            return forms[written] if written in forms else one_of(written.split(" | "))
+        if isinstance(written, list):
+            return ListOf(form_of(written[0]), *written[1:])
+        if "null or" in written:
+            return Nullable(form_of(written["null or"]))
+        first = next(iter(written))
+        if first[0] == "<":
+            keys = None if first == "<any>" else forms[first[1:-1]]
+            return MapOf(form_of(written[first]), keys)  # type: ignore[arg-type]
+        return fields_of(written)
+
+    def fields_of(written: Mapping[str, Any]) -> Fields:
+        found = {key: form_of(inside) for key, inside in written.items()}
+        needed = {key: form for key, form in found.items() if key[-1] != "?"}
+        return Fields(needed, {key[:-1]: form for key, form in found.items() if key[-1] == "?"})
+
+    return fields_of(json.loads(path.read_text("utf-8")))
 
 
 def check_form(

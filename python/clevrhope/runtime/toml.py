@@ -11,6 +11,7 @@ from typing import Any
 
 from clevrhope.errors import MAX_SHOWN, ConfigError, shown
 from clevrhope.runtime.reading import encoding_problem, read_bytes
+from clevrhope.runtime.settings import Settings, read_settings
 
 MAX_BYTES = 1 << 20
 """The most bytes of a file; the largest that comes with the package has four thousand."""
@@ -42,6 +43,12 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
         raise ConfigError(f"{path}: {encoding_problem(problem)}") from problem
     except ValueError as problem:
         raise ConfigError(f"{path}: broken TOML: {str(problem)[:MAX_SHOWN]}") from problem
+
+
+def read_rows(kind: type[Settings], path: Path) -> dict[str, Settings]:
+    """The rows of a table that comes with the package, by name, as frozen dataclasses with a `name`."""
+    rows = read_toml(path, "a table of the package")
+    return {name: read_settings(kind, {"name": name, **row}, where=path) for name, row in rows.items()}
 
 
 def parse_toml(text: str) -> dict[str, Any]:

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from math import prod
+from pathlib import Path
 
 from clevrhope.errors import ConfigError, with_article
 from clevrhope.runtime.digits import number_order
 from clevrhope.runtime.settings import suggestion
+from clevrhope.runtime.toml import read_toml
 from clevrhope.splits.palettes import MARK, is_palette_name, parse_diversity
 
 NONE = "none"
@@ -29,44 +31,13 @@ ALL = "all"
 NAME_ORDER = ("size", "material", "color", "shape")
 """The order of types in a pair's name, as in the paper: large_rubber, rubber_cyan, cyan_cylinder."""
 
-PAPER_PAIRS: tuple[tuple[str, str, str, str, int], ...] = (
-    ("size", "large", "material", "rubber", 2),
-    ("size", "small", "material", "rubber", 8),
-    ("size", "large", "material", "metal", 20),
-    ("size", "small", "material", "metal", 14),
-    ("material", "rubber", "shape", "cylinder", 0),
-    ("material", "metal", "shape", "cylinder", 12),
-    ("material", "rubber", "shape", "cube", 24),
-    ("material", "metal", "shape", "cube", 18),
-    ("material", "rubber", "shape", "sphere", 6),
-    ("size", "large", "shape", "cylinder", 4),
-    ("size", "small", "shape", "cylinder", 16),
-    ("size", "small", "shape", "cube", 27),
-    ("size", "large", "shape", "cube", 22),
-    ("size", "small", "shape", "sphere", 10),
-    ("material", "rubber", "color", "cyan", 1),
-    ("material", "rubber", "color", "brown", 7),
-    ("material", "rubber", "color", "purple", 25),
-    ("material", "metal", "color", "red", 13),
-    ("material", "metal", "color", "gray", 19),
-    ("size", "large", "color", "cyan", 5),
-    ("size", "small", "color", "brown", 11),
-    ("size", "small", "color", "purple", 28),
-    ("size", "small", "color", "red", 17),
-    ("size", "large", "color", "gray", 23),
-    ("color", "cyan", "shape", "cylinder", 3),
-    ("color", "brown", "shape", "sphere", 9),
-    ("color", "red", "shape", "cylinder", 15),
-    ("color", "gray", "shape", "cube", 21),
-    ("color", "purple", "shape", "sphere", 26),
-)
-"""The paper's 29 pairs, in its order: type, value, type, value, and its number in the official data.
-
-The official data are numbered 00 to 28 (HOP00 to HOP28); 00 to 05 were made first, in a run of their own.
-"""
-
-CLEVR_VALUES: Mapping[str, int] = {"size": 2, "color": 8, "material": 2, "shape": 3}
-"""Number of values of CLEVR's attribute types."""
+CLEVR_VALUES: Mapping[str, Sequence[str]] = {
+    "size": ("large", "small"),
+    "color": ("gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"),
+    "material": ("rubber", "metal"),
+    "shape": ("cube", "sphere", "cylinder"),
+}
+"""The values of CLEVR's attribute types."""
 
 
 @dataclass(frozen=True)
@@ -134,16 +105,16 @@ def name_order(name: str) -> tuple[tuple[tuple[int, str], ...], str]:
     return number_order(name), name
 
 
+OFFICIAL_NUMBERS: Mapping[str, int] = read_toml(
+    Path(__file__).with_name("paper_pairs.toml"), "a table of the package"
+)
+"""Name of each of the paper's 29 pairs, in its order -> its number in the official data."""
+
+
 def paper_hops() -> tuple[Hop, ...]:
     """The paper's 29 pairs in its order, with their diversity under CLEVR's vocabulary."""
-    return tuple(
-        Hop(f"{a}_{b}", ((type_a, a), (type_b, b)), CLEVR_VALUES[type_a] * CLEVR_VALUES[type_b])
-        for type_a, a, type_b, b, _ in PAPER_PAIRS
-    )
+    return tuple(parse_hop(name, [*CLEVR_VALUES.items()]) for name in OFFICIAL_NUMBERS)
 
-
-OFFICIAL_NUMBERS: Mapping[str, int] = {f"{a}_{b}": number for _, a, _, b, number in PAPER_PAIRS}
-"""Name of a pair -> its number in the official data."""
 
 _OFFICIAL_TYPES = ("size", "color", "shape", "material")
 
@@ -155,8 +126,8 @@ def official_values(hop: Hop) -> str:
 
 
 HOP_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "first6": tuple(f"{a}_{b}" for _, a, _, b, number in PAPER_PAIRS if number < 6),
-    "all": tuple(f"{a}_{b}" for _, a, _, b, _ in PAPER_PAIRS),
+    "first6": tuple(name for name, number in OFFICIAL_NUMBERS.items() if number < 6),
+    "all": tuple(OFFICIAL_NUMBERS),
 }
 """Groups of pairs by name: the paper's first six, one for each two types, and all 29."""
 

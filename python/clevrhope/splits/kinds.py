@@ -1,12 +1,15 @@
-"""The kinds of split, one row each: what a split contains, how it is drawn, and how pages describe it.
+"""The kinds of split, one row of kinds.toml each: what a split contains, how it is drawn and described.
 
-All properties of a split are defined here, so that a new kind is a new row. A row speaks of "the pair"; in
+All properties of a split are defined there, so that a new kind is a new row. A row speaks of "the pair"; in
 preliminary sub-datasets, which ask about a single value, it means that value.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
+
+from clevrhope.runtime.toml import read_rows
 
 SHARED_PLACES = "minimal"
 """The pool of minimal images whose places all pairs share: at each place all objects, one an image."""
@@ -92,189 +95,14 @@ class SplitKind:
         return self.caption.format(group=self.group_of(n_values))
 
 
-_ROWS = (
-    SplitKind(
-        "train",
-        ("pair", "plain"),
-        "stream",
-        "train",
-        "The pair is in no image and in no question.",
-        "#009E73",
-        "s",
-        role="train",
-        pool="train",
-        rule="without",
-        questions_per_scene=9,
-        shown="never",
-        asked="never",
-    ),
-    SplitKind(
-        "val_iid",
-        ("pair",),
-        "stream",
-        "val_iid",
-        "For tuning: the pair is in no image and in no question.",
-        "#CC79A7",
-        "v",
-        role="tune",
-        pool="val_iid",
-        rule="without",
-        questions_per_scene=9,
-        shown="never",
-        asked="never",
-    ),
-    SplitKind(
-        "complex_iid",
-        ("pair",),
-        "stream",
-        "complex_iid",
-        "In distribution: the pair is in no image and in no question.",
-        "#0072B2",
-        "o",
-        pool="test_iid",
-        rule="without",
-        questions_per_scene=9,
-        shown="never",
-        asked="never",
-    ),
-    SplitKind(
-        "complex_ood",
-        ("pair",),
-        "stream",
-        "complex_ood",
-        "Out of distribution: the pair is in every image and in every question.",
-        "#D55E00",
-        "D",
-        pool="test_ood",
-        rule="with",
-        questions_per_scene=1,
-        shown="always",
-        asked="always",
-        baseline="complex_iid",
-        gap="complex",
-    ),
-    SplitKind(
-        "minimal_iid",
-        ("pair",),
-        "places",
-        "minimal_copies",
-        "One object; each question names two values of the pair's types, never both held-out ones.",
-        "#56B4E9",
-        "o",
-        group=0,
-        shown="never",
-        asked="never",
-    ),
-    SplitKind(
-        "minimal_ood",
-        ("pair",),
-        "places",
-        "minimal_copies",
-        "One object; the question is whether it has the held-out pair, as it does in one image of {group}.",
-        "#E69F00",
-        "D",
-        group=0,
-        shown="in one",
-        asked="always",
-        baseline="minimal_iid",
-        gap="minimal",
-    ),
-    SplitKind(
-        "val",
-        ("plain",),
-        "stream",
-        "val",
-        "For tuning.",
-        "#CC79A7",
-        "v",
-        role="tune",
-        pool="val",
-        questions_per_scene=9,
-    ),
-    SplitKind(
-        "test",
-        ("plain",),
-        "stream",
-        "test",
-        "Nothing held out.",
-        "#0072B2",
-        "o",
-        pool="test_iid",
-        questions_per_scene=9,
-    ),
-    SplitKind(
-        "val_b",
-        ("second",),
-        "stream",
-        "val",
-        "The second palette: for looking at, not for tuning.",
-        "#F0E442",
-        "^",
-        pool="val",
-        questions_per_scene=9,
-        baseline="val",
-        gap="val",
-    ),
-    SplitKind(
-        "test_b",
-        ("second",),
-        "stream",
-        "test",
-        "Nothing held out; the second palette.",
-        "#D55E00",
-        "D",
-        pool="test_iid",
-        questions_per_scene=9,
-        baseline="test",
-        gap="test",
-    ),
-    SplitKind(
-        "existence",
-        ("value",),
-        "groups",
-        "prelim_existence",
-        "One object; the question is whether it has the value. Of two images in a row, the first has it.",
-        "#56B4E9",
-        "o",
-        group=2,
-        shown="in one",
-        asked="always",
-        construction=(
-            "Existence is a minimal set of a single type. A group is two images of one object with the "
-            "same sentence, position, rotation, camera, lights and other values: the first has the value,"
-            " the second another one of its type. Each other value of the type comes with every "
-            "combination of the other types' values, as often as any, where all groups are there. Always "
-            "answering no is right half the time."
-        ),
-    ),
-    SplitKind(
-        "counting",
-        ("value",),
-        "sets",
-        "prelim_counting",
-        "Five objects at the same places; one more has the value from image to image.",
-        "#CC79A7",
-        "v",
-        group=6,
-        asked="always",
-        construction=(
-            "Counting has sets of six images, all asked the same. Five objects stand at five positions, "
-            "which are the same in every image of every set; within a set camera, lights, rotations and "
-            "the objects' other values are, too. The first image shows the value on no object, and from "
-            "image to image one more object takes it, in an order that is drawn for the set; so the "
-            "answers are 0 to 5, each equally often."
-        ),
-    ),
-)
-
-SPLITS: Mapping[str, SplitKind] = {row.name: row for row in _ROWS}
+SPLITS: Mapping[str, SplitKind] = read_rows(SplitKind, Path(__file__).with_suffix(".toml"))
 """The kinds by name, in the order in which splits are listed."""
 
 TRAIN = SPLITS["train"]
 """The split on which models are trained; scenes of CLEVR, if the dataset has any, are in its pool."""
 
 
-GAPS: Mapping[str, SplitKind] = {row.gap: row for row in _ROWS if row.gap}
+GAPS: Mapping[str, SplitKind] = {row.gap: row for row in SPLITS.values() if row.gap}
 """Name of a gap -> the split whose accuracy, minus that of its baseline, it is.
 
 The gaps of `none` are between palettes, such as those of CoGenT's two conditions."""
@@ -291,7 +119,7 @@ IID, OOD = GAPS["complex"].baseline, GAPS["complex"].name
 
 def splits_of_dataset(*datasets: Dataset) -> tuple[str, ...]:
     """The names of the splits that some kinds of dataset have, in order."""
-    return tuple(row.name for row in _ROWS if set(row.of) & set(datasets))
+    return tuple(row.name for row in SPLITS.values() if set(row.of) & set(datasets))
 
 
 PAIR_SPLITS = splits_of_dataset("pair")

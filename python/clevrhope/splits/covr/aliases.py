@@ -1,33 +1,28 @@
-"""The named properties of questions, among them those of COVR's table 5, and the numbers of COVR's paper.
+"""The named properties of questions, among them those of COVR's table 5, and the numbers of COVR's paper."""
 
-Both are in `covr.toml`, which says where they come from.
-"""
-
-import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
+
+from clevrhope.runtime.toml import read_rows, read_toml
 
 
-class Alias(NamedTuple):
+@dataclass(frozen=True)
+class Alias:
     """What a name stands for, and which questions have the property."""
 
+    name: str
     expression: str
     words: str
 
 
+ALIASES: Mapping[str, Alias] = read_rows(Alias, Path(__file__).with_suffix(".toml"))
+"""The properties by name. `tpl-verify-count` is `template:verify_count`, and so for the other templates."""
+
+
 @cache
-def _definition() -> dict[str, Any]:
-    return tomllib.loads((files(__package__) / "covr.toml").read_text("utf-8"))
-
-
-def aliases() -> Mapping[str, Alias]:
-    """The properties by name, without those of templates."""
-    return {name: Alias(*row) for name, row in _definition()["properties"].items()}
-
-
 def covr_paper() -> Mapping[str, Any]:
-    """The table `paper` of `covr.toml`: numbers of COVR's questions, and what its splits are called here."""
-    table: Mapping[str, Any] = _definition()["paper"]
-    return table
+    """The paper's numbers of questions, and the predicates that hold out the same as its splits."""
+    return read_toml(Path(__file__).with_name("covr.toml"), "a table of the package")

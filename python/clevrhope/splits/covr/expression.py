@@ -21,7 +21,7 @@ import numpy as np
 
 from clevrhope.errors import ConfigError, shown
 from clevrhope.runtime.settings import join_or, suggestion
-from clevrhope.splits.covr.aliases import aliases
+from clevrhope.splits.covr.aliases import ALIASES
 from clevrhope.splits.covr.description import Description, TermPair, Words
 from clevrhope.splits.covr.fragments import Flags, is_pattern, matches, parse_fragment, spellings, step_names
 from clevrhope.splits.covr.lexical import LexicalDraw
@@ -150,7 +150,7 @@ class _Parser:
         self.spellings = (lambda pattern: [pattern]) if of_property else spellings
         self.problems: list[str] = []
         templates = {f"tpl-{name.replace('_', '-')}": f"template:{name}" for name in words.templates}
-        self.properties = {**{name: row.expression for name, row in aliases().items()}, **templates}
+        self.properties = {**{name: row.expression for name, row in ALIASES.items()}, **templates}
         self.tokens = [(match.start("token"), match["token"]) for match in _TOKEN.finditer(text)]
         self.at = 0
 

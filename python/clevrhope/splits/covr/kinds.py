@@ -1,9 +1,11 @@
-"""The splits of questions over sets of up to five images (COVR, Bogin et al. 2021), one row each."""
+"""The splits of questions over sets of up to five images (COVR, Bogin et al. 2021): rows of kinds.toml."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Literal
 
+from clevrhope.runtime.toml import read_rows
 from clevrhope.splits.kinds import Rule
 
 _PREFIX = "covr_"
@@ -65,55 +67,7 @@ class CovrKind:
         return ("question", "question", "question", "distractor") if held_out_of == "both" else ("question",)
 
 
-_ROWS = (
-    CovrKind(
-        "covr_train",
-        role="train",
-        pool="train",
-        plain_pool="train",
-        size="covr_train",
-        caption="Questions over several images, without the pair.",
-    ),
-    CovrKind(
-        "covr_dev",
-        role="tune",
-        pool="val_iid",
-        plain_pool="val",
-        size="covr_dev",
-        half=0,
-        caption="For tuning, in distribution.",
-    ),
-    CovrKind(
-        "covr_test",
-        role="test",
-        pool="test_iid",
-        plain_pool="test_iid",
-        size="covr_test",
-        half=1,
-        caption="In distribution: no question mentions the pair.",
-    ),
-    CovrKind(
-        "covr_test_paraphrased",
-        role="test",
-        pool="test_iid",
-        plain_pool="test_iid",
-        size="covr_test",
-        paraphrases="covr_test",
-        half=1,
-        caption="The questions of test, in words that no other split has.",
-    ),
-    CovrKind(
-        "covr_test_ood",
-        role="test",
-        pool="test_ood",
-        size="covr_test",
-        half=1,
-        mentions=True,
-        caption="Out of distribution: each question mentions the pair, or distractors show it.",
-    ),
-)
-
-COVR_KINDS: Mapping[str, CovrKind] = {row.name: row for row in _ROWS}
+COVR_KINDS: Mapping[str, CovrKind] = read_rows(CovrKind, Path(__file__).with_suffix(".toml"))
 """The rows by name, in the order in which splits are listed."""
 
 COVR_SPLITS = tuple(COVR_KINDS)
