@@ -39,14 +39,12 @@ def grid_points(table: Any, place: str, *, lists: Collection[str]) -> list[Any]:
     """
     if not isinstance(table, Mapping):
         return [table]
-    axes: list[_Axis] = [
-        ((key,), values)
-        for key, values in table.items()
-        if isinstance(values, list) and key not in (*lists, "label")
-    ]
-    own = table.get(SET)
-    if isinstance(own, Mapping):
-        axes += [((SET, key), values) for key, values in own.items() if isinstance(values, list)]
+    own = table[SET] if isinstance(table.get(SET), Mapping) else {}
+    settings: dict[tuple[str, ...], Any] = {
+        **{(key,): value for key, value in table.items() if key not in (*lists, "label")},
+        **{(SET, key): value for key, value in own.items()},
+    }
+    axes: list[_Axis] = [(path, values) for path, values in settings.items() if isinstance(values, list)]
     if not axes:
         return [table]
     names = [".".join(path) for path, _ in axes]
@@ -68,7 +66,7 @@ def grid_points(table: Any, place: str, *, lists: Collection[str]) -> list[Any]:
         label = ""  # it is among the words
     points = []
     for numbers in product(*(range(len(values)) for _, values in axes)):
-        point = {**table, **({SET: {**own}} if isinstance(own, Mapping) else {})}
+        point = {**table, **({SET: {**own}} if own else {})}
         for (path, values), k in zip(axes, numbers, strict=True):
             (point[SET] if len(path) > 1 else point)[path[-1]] = values[k]
         parts = [of_axis[k] for of_axis, k in zip(words, numbers, strict=True)]

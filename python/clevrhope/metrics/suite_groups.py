@@ -126,13 +126,12 @@ def steps(pairs: QuestionTable) -> Ints:
     The question with the hyponym names one value more, so its program has one step more. In the test of a
     hypernym of one's own, `ontology_NAME`, the one with the hypernym is longer: it has all of its shapes.
     """
-    has_step = np.asarray([name.startswith(_STEP_TESTS) for name in pairs.tests])
+    tests = pairs.tests
+    has_step = np.asarray([name.startswith(_STEP_TESTS) for name in tests])
     is_step = has_step[pairs.test[::2]] & (pairs.relation[::2] == Relation.SAME)
     lengths = (pairs.programs > 0).sum(axis=1)
-    has_shapes = np.asarray(
-        [name.startswith("ontology_") and not name.endswith("_thing") for name in pairs.tests]
-    )
-    is_down = (lengths[::2] < lengths[1::2]) != has_shapes[pairs.test[::2]]
+    is_of_shapes = [name.startswith("ontology_") and not name.endswith("_thing") for name in tests]
+    is_down = (lengths[::2] < lengths[1::2]) != np.asarray(is_of_shapes)[pairs.test[::2]]
     directions: Ints = np.where(is_step, is_down, -1).astype(np.int32)
     return directions
 

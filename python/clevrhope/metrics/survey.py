@@ -49,8 +49,8 @@ def write_survey(
         PredictionsError: the file is not one of requests.
     """
     questions: list[dict[str, Any]] = []
-    images: dict[str, str] = {}
-    """Path -> data URL."""
+    images: dict[str, tuple[int, str]] = {}
+    """Path -> its number and data URL."""
     for place, row in numbered_requests(requests):
         if "asked" not in row:
             raise ConfigError(
@@ -62,16 +62,15 @@ def write_survey(
         paths = row["images"] if "images" in row else [row["image"]]
         for path in [*paths, *(each["image"] for each in context if "image" in each)]:
             if path not in images:
-                images[path] = image_url(Path(path), place)
-        questions.append(
-            {**{name: row[name] for name in ("id", "question", "asked")}, "images": paths, "context": context}
-        )
-    numbers = {path: number for number, path in enumerate(images)}
-    for question in questions:
-        question["images"] = [numbers[path] for path in question["images"]]
+                images[path] = len(images), image_url(Path(path), place)
+        question = {name: row[name] for name in ("id", "question", "asked")}
+        question["images"] = [images[path][0] for path in paths]
         question["context"] = [
-            {"text": each["text"], "image": numbers.get(each.get("image"))} for each in question["context"]
+            {"text": each["text"], "image": images[each["image"]][0] if "image" in each else None}
+            for each in context
         ]
+        questions.append(question)
+    urls = [url for _, url in images.values()]
     key = sha256(requests.read_bytes()).hexdigest()[:16]
     page = render_page(
         "survey.html",
@@ -79,7 +78,7 @@ def write_survey(
         instructions=instructions,
         n_questions=len(questions),
         attributes={} if attributes is None or _is_of_clevr(attributes) else attributes,
-        data={"questions": questions, "images": [*images.values()], "key": f"clevrhope/{key}{page}"},
+        data={"questions": questions, "images": urls, "key": f"clevrhope/{key}{page}"},
     )
     write_whole(out, page.encode())
     return len(questions)

@@ -122,11 +122,8 @@ def make_paraphrases(
             manifest = without_suites(layout, manifest, hop, suite=name)
         for each, rows, table in made:
             entry = {"pairs": each.n_pairs, "originals": each.n_originals}
-            about = {
-                "files": [path.name for path in files],
-                "n_originals": each.n_originals,
-                **rows.attributes,
-            }
+            about: dict[str, Any] = {"files": [path.name for path in files], "n_originals": each.n_originals}
+            about |= rows.attributes
             manifest = maker.writer.write(manifest, each.hop, each.split, [(rows, table)], entry, **about)
         for hop in dict.fromkeys((*before, *(hop for hop, _ in texts))):
             manifest = with_datasheet(layout, manifest, hop)
@@ -202,15 +199,10 @@ def _n_questions(folder: Folder, hop: str, split: str) -> int:
 
 def _splits_in_words(folder: Folder, hop: str) -> str:
     """What a message says of ids that name no HOP or split."""
-    splits = [
-        split
-        for of, split, _ in folder.manifest.all_splits()
-        if of == hop and _n_questions(folder, of, split)
-    ]
-    if splits:
+    places = [(of, split) for of, split, _ in folder.manifest.all_splits()]
+    if splits := [split for of, split in places if of == hop and _n_questions(folder, of, split)]:
         return f"{hop} has questions to paraphrase in {', '.join(splits)}"
-    hops = dict.fromkeys(of for of, _, _ in folder.manifest.all_splits())
-    return f"the dataset has the HOPs {', '.join(hops)}"
+    return f"the dataset has the HOPs {', '.join(dict(places))}"
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -277,15 +269,12 @@ class _Rows:
 
     def json_rows(self, *, split: str, start_index: int = 0) -> list[bytes]:
         """As `QuestionBatch.json_rows`."""
-        own = [json.loads(line) for line in self.lines for _ in range(2)]
-        texts = [
-            text for row, each in zip(own[::2], self.texts, strict=True) for text in (row["question"], each)
-        ]
-        rows = (
-            {**row, "question_index": start_index + k, "question": text}
-            for k, (row, text) in enumerate(zip(own, texts, strict=True))
-        )
-        return [json.dumps(row, ensure_ascii=False).encode() for row in rows]
+        rows: list[dict[str, Any]] = []
+        for line, text in zip(self.lines, self.texts, strict=True):
+            own = json.loads(line)
+            rows += (own, {**own, "question": text})
+        numbered = ({**row, "question_index": start_index + k} for k, row in enumerate(rows))
+        return [json.dumps(row, ensure_ascii=False).encode() for row in numbered]
 
 
 _Made = tuple[ParaphraseSplit, _Rows, QuestionTable]
@@ -333,21 +322,16 @@ class _Maker:
         table = self._table(own, kept, tokens)
         about = {"pool": own.pool, **{name: own.attributes[name] for name in self._kind.lists}}
         texts = _Rows([lines[each.row] for each in kept], [each.text for each in kept], about)
-        return (
-            ParaphraseSplit(hop, split, len(own), self._counts(table), 0, "questions", *left_out),
-            texts,
-            table,
-        )
+        made = ParaphraseSplit(hop, split, len(own), self._counts(table), 0, "questions", *left_out)
+        return made, texts, table
 
     def _table(self, own: QuestionTable, given: Sequence[Paraphrase], tokens: Ints) -> QuestionTable:
         """Both questions of each of K pairs; `tokens` (K, Q) are those of the texts."""
         n, rows = len(given), np.asarray([each.row for each in given], dtype=np.int64)
         columns = own.take(np.repeat(rows, 2)).arrays()
         questions = padded([own.questions[rows], tokens])[np.arange(2 * n).reshape(2, n).T.ravel()]
-        written = [np.frombuffer(each.text.encode(), dtype=np.uint8) for each in given]
-        texts = np.zeros((2 * n, max(map(len, written), default=1)), dtype=np.uint8)
-        for row, letters in zip(texts[1::2], written, strict=True):
-            row[: len(letters)] = letters
+        written = np.asarray([text for each in given for text in (b"", each.text.encode())], dtype="S")
+        texts = written.view(np.uint8).reshape(2 * n, written.itemsize)
         cells, of_sets = np.zeros(n, dtype=np.int8), self._kind.of_sets
         if n and (held_out := self._folder.hop(own.hop).held_out):
             programs, vocabulary = np.ascontiguousarray(own.programs[rows]), self._folder.vocabulary
@@ -372,9 +356,8 @@ class _Maker:
     def _counts(self, table: QuestionTable) -> tuple[TestCounts, ...]:
         """Number of pairs of each test that has some."""
         counts = []
-        for k, test in enumerate(self._tests):
+        for k in np.unique(table.test).tolist():
             of_test = np.bincount(table.cell[::2][table.test[::2] == k], minlength=len(CELLS)).tolist()
             cells = {cell: n for cell, n in zip(CELLS, of_test, strict=True) if n}
-            if cells:
-                counts.append(TestCounts(test, TIER, sum(of_test), cells, {}))
+            counts.append(TestCounts(self._tests[k], TIER, sum(of_test), cells, {}))
         return tuple(counts)

@@ -69,8 +69,7 @@ def check_hypernyms(
         TemplateError: names the first fault.
     """
     for name, own in hypernyms.items():
-        unknown = [shape for shape in own if shape not in shapes]
-        if unknown:
+        if unknown := [shape for shape in own if shape not in shapes]:
             hint = suggestion(unknown[0], shapes)
             raise TemplateError(
                 f'{path}: "{unknown[0]}" is neither a shape{hint} nor a hypernym; shapes: {", ".join(shapes)}'
@@ -79,8 +78,7 @@ def check_hypernyms(
             continue
         if not (name.isascii() and name.isalpha() and name.islower()):
             raise TemplateError(f'{path}: "{name}" is not a word of small letters, as a hypernym is')
-        taken = {name, f"{name}s"} & {*words, *shapes}
-        if taken:
+        if taken := {name, f"{name}s"} & {*words, *shapes}:
             raise TemplateError(
                 f'{path}: "{min(taken)}" is a word of the dataset\'s questions; a hypernym needs its own'
             )

@@ -40,15 +40,9 @@ def results_csv(
     rows += _of_all_pairs(results)
     rows += [row for result in paired for row in _of_pairs(result)]
     rows += [row for scores in covr for row in _of_sets(scores)]
-    rows += [
-        {
-            **_row(run.result, "tuning_accuracy", run.tuned_on, run.last),
-            "note": "",
-            "chosen": "yes" if setting.chosen else "",
-        }
-        for setting in tuned
-        for run in setting.runs
-    ]
+    for setting in tuned:
+        chosen = {"note": "", "chosen": "yes" if setting.chosen else ""}
+        rows += [_row(run.result, "tuning_accuracy", run.tuned_on, run.last) | chosen for run in setting.runs]
     if len({row.get("dataset") for row in rows}) == 1:  # then it says nothing
         rows = [{**row, "dataset": ""} for row in rows]
     more = [name for name in _OPTIONAL if any(row.get(name) for row in rows)]
@@ -98,10 +92,8 @@ def _row(result: Result, metric: str, split: str, number: float) -> Row:
 def _of_result(result: Result) -> Iterator[Row]:
     """A row for each accuracy, then for each gap, with the columns of the paper's results."""
     for split, accuracy in result.accuracies.items():
-        yield {
-            **_of_estimate(result, "accuracy", split, accuracy),
-            "unanswered": result.n_unanswered.get(split, 0),
-        }
+        unanswered = {"unanswered": result.n_unanswered.get(split, 0)}
+        yield _of_estimate(result, "accuracy", split, accuracy) | unanswered
     for measure, of_splits in result.groups.items():
         for split, share in of_splits.items():
             yield _of_estimate(result, measure, split, share)
@@ -115,11 +107,7 @@ def _of_result(result: Result) -> Iterator[Row]:
 
 
 def _of_estimate(result: Result, metric: str, split: str, figure: Estimate) -> Row:
-    return {
-        **_row(result, metric, split, figure.value),
-        "n": figure.n,
-        **_interval(figure.interval),
-    }
+    return {**_row(result, metric, split, figure.value), "n": figure.n, **_interval(figure.interval)}
 
 
 def _of_all_pairs(results: Sequence[Result]) -> Iterator[Row]:

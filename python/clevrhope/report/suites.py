@@ -154,12 +154,8 @@ class _Row(NamedTuple):
 
     def spread(self, measure: str) -> str:
         """Mean and deviation of a measure over the runs that define it."""
-        measured = [
-            (each.scores[self.part].measures.get(measure), each.result.collapsed) for each in self.group
-        ]
-        defined = [
-            (of.value, collapsed) for of, collapsed in measured if of is not None and of.value is not None
-        ]
+        measured = [(each.scores[self.part].measures.get(measure), each.result) for each in self.group]
+        defined = [(of.value, result.collapsed) for of, result in measured if of and of.value is not None]
         if not defined:
             return ""
         values, collapsed = zip(*defined, strict=True)

@@ -1,7 +1,7 @@
 """Accuracy on the tune set by setting: which settings of a model a search would choose, and logs of runs."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,7 +57,12 @@ def tuned_settings(last: Sequence[Result]) -> list[TunedSetting]:
     Args:
         last: results of last weights.
     """
-    runs = {each.result.source.origin: each for each in _tuned_runs(last)}
+    runs: dict[Path, TunedRun] = {}
+    for result in last:
+        tuned_on, points = read_curve(result.source.origin / "log.jsonl")
+        if tuned_on and not result.source.after:
+            values = [accuracy for _, accuracy in points]
+            runs[result.source.origin] = TunedRun(result, tuned_on, values[-1], max(values))
     found = []
     for of_model in grouped(runs.values(), _searched).values():
         settings = grouped(of_model, lambda run: run.result.source.group)
@@ -85,16 +90,6 @@ def tuning_table(settings: Sequence[TunedSetting]) -> Table:
             ("chosen", lambda of: "yes" if of.chosen else ""),
         ],
     )
-
-
-def _tuned_runs(last: Sequence[Result]) -> Iterator[TunedRun]:
-    for result in last:
-        if result.source.after:
-            continue
-        tuned_on, points = read_curve(result.source.origin / "log.jsonl")
-        if tuned_on:
-            values = [accuracy for _, accuracy in points]
-            yield TunedRun(result, tuned_on, values[-1], max(values))
 
 
 def _searched(run: TunedRun) -> tuple[object, ...]:

@@ -13,7 +13,9 @@ and `|` least. A condition is
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import chain
+from operator import and_, or_
 
 import numpy as np
 
@@ -123,19 +125,13 @@ def holds(expression: Expression, questions: Description, draws: Mapping[int, Le
         case NamedPair(pair):
             return questions.names_pair(pair)
         case Draw(number):
-            return _any_of([questions.names_pair(pair) for pair in draws[number].pairs])
+            return reduce(or_, map(questions.names_pair, draws[number].pairs))
         case Not(inner):
             return ~holds(inner, questions, draws)
         case Both(parts):
-            return ~_any_of([~holds(part, questions, draws) for part in parts])
+            return reduce(and_, (holds(part, questions, draws) for part in parts))
         case Either(parts):
-            return _any_of([holds(part, questions, draws) for part in parts])
-
-
-def _any_of(parts: Sequence[Flags]) -> Flags:
-    """(N,) whether any of several (N,) flags is set."""
-    is_set: Flags = np.any(parts, axis=0)
-    return is_set
+            return reduce(or_, (holds(part, questions, draws) for part in parts))
 
 
 class _NoExpressionError(Exception):
