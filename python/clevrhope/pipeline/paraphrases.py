@@ -122,7 +122,7 @@ def make_paraphrases(
             manifest = without_suites(layout, manifest, hop, suite=name)
         for each, rows, table in made:
             entry = {"pairs": each.n_pairs, "originals": each.n_originals}
-            about = {"files": [path.name for path in files], "n_originals": each.n_originals}
+            about: dict[str, Any] = {"files": [path.name for path in files], "n_originals": each.n_originals}
             about |= rows.attributes
             manifest = maker.writer.write(manifest, each.hop, each.split, [(rows, table)], entry, **about)
         for hop in dict.fromkeys((*before, *(hop for hop, _ in texts))):
