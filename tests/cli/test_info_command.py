@@ -12,7 +12,7 @@ from folders_made import FEW
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.manifest import existing_manifest
-from clevrhope.describe.info.overview import KINDS, read_overview
+from clevrhope.describe.info.overview import KINDS, Overview
 from clevrhope.errors import DatasetError
 from wording import check_refused, check_words
 
@@ -67,7 +67,7 @@ def test_the_commands_make_the_folder_again(
     name: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder: Path = request.getfixturevalue(name)
-    made = read_overview(folder).reproduction
+    made = Overview(folder).reproduction
     assert made is not None
     assert made.notes == ()
     monkeypatch.chdir(tmp_path)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from clevrhope.errors import PredictionsError
-from clevrhope.metrics.predictions import read_origin, read_predictions
+from clevrhope.metrics.predictions import read_predictions, said_of_all
 from wording import check_refused
 
 ROWS: list[dict[str, Any]] = [
@@ -48,7 +48,7 @@ def test_what_editors_add_changes_nothing(tmp_path: Path, encoded: Callable[[str
     path = tmp_path / "p.jsonl"
     path.write_bytes(encoded(lines(ROWS)))
     assert read(path) == WANTED
-    assert read_origin(path).model == "ours"
+    assert said_of_all(path, "model") == "ours"
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])

@@ -22,7 +22,6 @@ from clevrhope.describe.stats.comparison import measure_folder
 from clevrhope.errors import DatasetError
 from clevrhope.pipeline import Limits, Request
 from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
-from clevrhope.runtime.progress import Silent
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import name_order, parse_hop
 from wording import check_refused
@@ -77,7 +76,7 @@ def test_sub_datasets_are_listed_by_name_with_their_numbers_by_size(folder: Path
     assert re.findall(r'<section id="([^"]+)"', (folder / "index.html").read_text()) == wanted
     in_datasheet = re.findall(r"hops/([^/)]+)/DATASHEET", (folder / "DATASHEET.md").read_text())
     assert list(dict.fromkeys(in_datasheet)) == wanted
-    assert [each.group for each in measure_folder(folder, progress=Silent())] == wanted
+    assert [each.group for each in measure_folder(folder)] == wanted
 
 
 def test_the_order_of_names() -> None:
@@ -257,7 +256,7 @@ def test_cogents_conditions_are_a_build_of_their_own(tmp_path: Path) -> None:
     for a, b in (("train", "val"), ("train", "test"), ("val", "val_b"), ("test", "test_b")):
         assert f"Total variation distance between `{a}` and `{b}`" in sheet
     assert not re.search("minimal|complex|the pair|same pair|systematicity gap", sheet), "there is no pair"
-    (beside,) = measure_folder(out, progress=Silent())
+    (beside,) = measure_folder(out)
     compared = [(each["a"], each["b"]) for each in beside.comparisons]
     assert compared == [("val", "train"), ("test", "train"), ("val_b", "val"), ("test_b", "test")]
     both = (out / "DATASHEET.md").read_text()

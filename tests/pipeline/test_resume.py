@@ -16,7 +16,7 @@ from fake_renderer import FakeRenderer
 
 from clevrhope.dataset.image_store import stored_images
 from clevrhope.dataset.layout import Layout
-from clevrhope.describe.info.overview import read_overview
+from clevrhope.describe.info.overview import Overview
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.renderer import Pixels, Scene
@@ -151,7 +151,7 @@ def test_images_that_wait_and_png_files_are_taken_together(tmp_path: Path, make:
                 make_renderer=lambda settings, workers: FakeRenderer(settings=settings, fails_on=20),
             )
     assert len(waiting(out)) == len(list(out.glob("images/*/*.png"))) == 20
-    assert read_overview(out).n_waiting == 40
+    assert Overview(out).n_waiting == 40
     made = make(out, images="both")
     whole = make(tmp_path / "whole", images="both")
     assert made.n_rendered == whole.n_rendered - 40

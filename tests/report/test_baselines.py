@@ -21,7 +21,7 @@ from clevrhope.images.png import read_png
 from clevrhope.metrics import score
 from clevrhope.metrics.baselines import BASELINES, baseline
 from clevrhope.metrics.estimates import QuestionOnly, mean_of
-from clevrhope.metrics.predictions import read_origin
+from clevrhope.metrics.predictions import said_of_all
 from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.report.summary import beat_baseline
 from clevrhope.report.tables import with_uncollapsed
@@ -43,7 +43,7 @@ def test_the_symbolic_oracle_is_always_right(cli: Cli, folder: Path, tmp_path: P
     (condition,) = score(folder, out, seed=1, bootstrap=0, by=()).conditions
     assert set(condition.accuracies.values()) == {100.0}
     assert set(condition.splits) == {"complex_iid", "complex_ood", "minimal_iid", "minimal_ood"}
-    assert read_origin(out).model == "symbolic"
+    assert said_of_all(out, "model") == "symbolic"
 
 
 def test_a_scene_that_is_missing_is_named_with_its_file(cli: Cli, folder: Path, tmp_path: Path) -> None:
@@ -110,7 +110,11 @@ def test_requests_and_replies_there_and_back(cli: Cli, make: Make, tmp_path: Pat
     given = ["answers", replies, "--requests", requests, "--out", out]
     told = json.loads(cli(*given, "--json").out)
     assert (told["replies"], told["unreadable"]) == (10, 5)
-    assert read_origin(out) == ("vlm", "not trained on the splits", "")
+    assert [said_of_all(out, name) for name in ("model", "note", "instruction")] == [
+        "vlm",
+        "not trained on the splits",
+        "",
+    ]
     found = score(folder, out, seed=1, bootstrap=0, by=(), partial=True)
     assert "Of these predictions: not trained on the splits." in list(scores_lines(found))
     scores = found.condition(HOP)

@@ -16,7 +16,7 @@ from clevrhope.dataset.clevr_json import SceneLines
 from clevrhope.dataset.contents import all_splits_in, hops_in, suite_splits_in, suites_in
 from clevrhope.dataset.detokenizer import ProgramNodes
 from clevrhope.dataset.folder import Folder
-from clevrhope.dataset.image_source import H5Images, PngImages
+from clevrhope.dataset.image_source import H5Images, Images, PngImages
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.passes_h5 import PassesFile
@@ -180,24 +180,22 @@ class SiteFolder(Folder):
 
     def image(self, pool: str, index: int) -> bytes | None:
         """The PNG file of an image; None if it is not rendered. Raises DatasetError for a bad file."""
-        path = self.checked(self.layout.image(pool, index))
-        if path.is_file():
-            return PngImages(self.layout.images(pool), partial(image_filename, pool)).png(index)()
-        packed = self.checked(self.layout.images_h5(pool))
-        if self._is_packed(packed, index):
-            return H5Images(self.layout, pool).png(index)()
-        imported = self._imported(pool)
-        return imported.png(index)() if imported and index in imported.record else None
+        images = self._images(pool, index)
+        return images.png(index)() if images else None
 
     def is_rendered(self, pool: str, index: int) -> bool:
         """Whether there is an image of a scene; raises as `image` does."""
-        path, packed = self.layout.image(pool, index), self.layout.images_h5(pool)
-        imported = self._imported(pool)
-        is_there = self.checked(path).is_file() or self._is_packed(self.checked(packed), index)
-        return is_there or (imported is not None and index in imported.record)
+        return self._images(pool, index) is not None
 
-    def _is_packed(self, path: Path, index: int) -> bool:
-        return path.is_file() and bool(np.isin(index, self._images_in(path)))
+    def _images(self, pool: str, index: int) -> Images | None:
+        """The files that have an image; None if there are none."""
+        path, packed = map(self.checked, (self.layout.image(pool, index), self.layout.images_h5(pool)))
+        if path.is_file():
+            return PngImages(self.layout.images(pool), partial(image_filename, pool))
+        if packed.is_file() and np.isin(index, self._images_in(packed)):
+            return H5Images(self.layout, pool)
+        imported = self._imported(pool)
+        return imported if imported and index in imported.record else None
 
     def sketch(self, pool: str, index: int) -> str:
         """A drawing of a scene as SVG; raises as `scene` does."""

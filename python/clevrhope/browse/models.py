@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.browse.folder import SiteFolder, SplitKey
-from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.predictions import read_predictions
 from clevrhope.metrics.rows import Block, Target
@@ -27,24 +26,15 @@ NOT_GIVEN = -1
 class Answers:
     """A model's answers to the questions of one place."""
 
-    texts: list[str] = field(default_factory=list)
-    """The distinct answers, which may be any text."""
-    numbers: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    texts: list[str]
+    """The answers by number, for all models: those of the vocabulary, then others, which may be any text."""
+    numbers: npt.NDArray[np.int32]
     """(N,) indices into `texts`, or `NOT_GIVEN`."""
 
     def text(self, row: int) -> str | None:
         """The answer to a question; None if there is none."""
-        number = int(self.numbers[row]) if row < len(self.numbers) else NOT_GIVEN
+        number = int(self.numbers[row])
         return None if number == NOT_GIVEN else self.texts[number]
-
-    def right(self, answers: npt.NDArray[np.int32], vocab: Vocab) -> tuple[Flags, Flags]:
-        """(N,) whether each question's answer is right, and whether it was answered."""
-        numbers = [vocab.answer_token_to_idx.get(text, -1) for text in self.texts]
-        known = np.asarray([*numbers, -1])  # NOT_GIVEN is the last place
-        given = np.full(len(answers), NOT_GIVEN, np.int32)
-        n = min(len(answers), len(self.numbers))
-        given[:n] = self.numbers[:n]
-        return known[given] == answers, given != NOT_GIVEN
 
 
 class Judged(NamedTuple):
@@ -97,8 +87,9 @@ def read_models(paths: Sequence[str], folder: SiteFolder) -> Models:
         raise PredictionsError("; ".join(skipped))
     made = Models(notes=skipped)
     by_name: dict[str, Model] = {}
+    texts: dict[SplitKey, list[str]] = {}
     for source in sources:
-        collector = _Collector(folder, source)
+        collector = _Collector(folder, source, texts)
         for block in read_predictions(source.path):
             collector.add(block)
         if not collector.found:
@@ -125,8 +116,9 @@ def _model_without(places: Collection[SplitKey], names: Sequence[str], by_name: 
 class _Collector:
     """The predictions of one file, by model and place."""
 
-    def __init__(self, folder: SiteFolder, source: Source) -> None:
-        self._folder, self._source = folder, source
+    def __init__(self, folder: SiteFolder, source: Source, texts: dict[SplitKey, list[str]]) -> None:
+        """`texts` are the `Answers.texts` of each place."""
+        self._folder, self._source, self._texts = folder, source, texts
         self.found: dict[str, dict[SplitKey, Answers]] = {}
         self.n_left_out = 0
         self._first_left_out = ""
@@ -143,20 +135,20 @@ class _Collector:
             if digest is not None and not self._sha256(place).startswith(digest):
                 self._leave_out(len(rows), f"{target}: the suite was made anew since")
                 continue
-            n = len(self._folder.reader(place)[0])
-            index = block.question_index[rows]
+            reader, vocab = self._folder.reader(place)
+            n, index = len(reader), block.question_index[rows]
             inside = (index >= 0) & (index < n)
             if not inside.all():
                 first = int(index[~inside][0])
                 self._leave_out(int((~inside).sum()), f"{target} has {n:,} questions, and none is {first}")
             if not inside.any():
                 continue
-            answers = self.found.setdefault(self._name(target), {}).setdefault(place, Answers())
-            if len(answers.numbers) < n:
-                answers.numbers = np.full(n, NOT_GIVEN, np.int32)
-            known = {text: k for k, text in enumerate(answers.texts)}
+            texts = self._texts.setdefault(place, [*vocab.answers()])
+            nothing = Answers(texts, np.full(n, NOT_GIVEN, np.int32))
+            answers = self.found.setdefault(self._name(target), {}).setdefault(place, nothing)
+            known = {text: k for k, text in enumerate(texts)}
             numbers = np.asarray([known.setdefault(text, len(known)) for text in block.answers], np.int32)
-            answers.texts = [*known]
+            texts[:] = known
             answers.numbers[index[inside]] = numbers[block.answer[rows[inside]]]
 
     def left_out(self) -> str:
@@ -194,11 +186,11 @@ def accuracy(
     Raises:
         DatasetError: the questions cannot be read.
     """
-    reader, vocab = folder.reader(place)
-    right, given = answers.right(reader.answers, vocab)
-    chosen = np.arange(len(given)) if rows is None else rows
-    n = int(given[chosen].sum())
-    return (100 * int((right & given)[chosen].sum()) / n if n else None), n
+    reader, _ = folder.reader(place)
+    chosen = slice(None) if rows is None else rows
+    given, right = answers.numbers[chosen], reader.answers[chosen]
+    n = int((given != NOT_GIVEN).sum())
+    return (100 * int((given == right).sum()) / n if n else None), n
 
 
 OUTCOMES = {
@@ -217,7 +209,6 @@ def chosen_rows(
     rows: npt.NDArray[np.int64],
     models: Sequence[Answers],
     answers: npt.NDArray[np.int32],
-    vocab: Vocab,
     *,
     outcome: str,
     errors_first: bool,
@@ -226,9 +217,8 @@ def chosen_rows(
 
     Questions that a model did not answer have no outcome; those that A did not answer come last.
     """
-    first, second = models[0], models[-1]
-    a, a_given = first.right(answers, vocab)
-    b, b_given = second.right(answers, vocab)
+    first, second = models[0].numbers, models[-1].numbers
+    (a, a_given), (b, b_given) = ((of == answers, of != NOT_GIVEN) for of in (first, second))
     rows_of_outcome: dict[str, Flags] = {
         "a-wrong": a_given & ~a,
         "a-right": a_given & a,
@@ -236,7 +226,7 @@ def chosen_rows(
         "b-only": b & ~a & a_given,
         "both-wrong": a_given & b_given & ~a & ~b,
         "both-right": a & b,
-        "differ": _differ(first, second),
+        "differ": a_given & b_given & (first != second),
     }
     if outcome in rows_of_outcome:
         rows = rows[rows_of_outcome[outcome][rows]]
@@ -244,16 +234,3 @@ def chosen_rows(
         return rows
     rank = np.where(a_given, a.astype(int), 2)[rows]
     return rows[np.argsort(rank, kind="stable")]
-
-
-def _differ(first: Answers, second: Answers) -> Flags:
-    """(N,) whether two models gave different answers."""
-    numbers = {text: number for number, text in enumerate(dict.fromkeys([*first.texts, *second.texts]))}
-
-    def given(answers: Answers) -> npt.NDArray[np.int64]:
-        number_of = np.asarray([*(numbers[text] for text in answers.texts), NOT_GIVEN])
-        return number_of[answers.numbers]  # NOT_GIVEN is the last place
-
-    a, b = given(first), given(second)
-    differ: Flags = (a != b) & (a != NOT_GIVEN) & (b != NOT_GIVEN)
-    return differ

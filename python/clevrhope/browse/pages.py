@@ -181,12 +181,11 @@ class Pages:
         models = self._models_of(query)
         place = SplitKey(query.hop, query.split)
         if models and query.split in index.splits and (query.outcome or query.order != "file"):
-            reader, vocab = self._folder.reader(place)
+            reader, _ = self._folder.reader(place)
             rows = chosen_rows(
                 index.rows(wanted),
                 [model.answers[place] for model in models],
                 reader.answers,
-                vocab,
                 outcome=query.outcome,
                 errors_first=query.order != "file",
             )

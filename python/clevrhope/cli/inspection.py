@@ -27,9 +27,9 @@ from clevrhope.runtime.terminal import say, say_json
 @json_option
 def info(folder: Path, as_json: bool) -> None:
     """Shows what a dataset's folder holds, and the commands that made it."""
-    from clevrhope.describe.info.overview import read_overview
+    from clevrhope.describe.info.overview import Overview
 
-    overview = read_overview(folder)
+    overview = Overview(folder)
     if as_json:
         say_json(overview.as_json())
         return
@@ -106,11 +106,11 @@ def verify(folder: Path, quiet: bool, **choices: Any) -> int:
 
 
 @click.command(cls=Command, short_help="Shows what is in a dataset.")
-@click.argument("folder", metavar="DIR", type=PATH)
+@click.argument("folder", metavar="DIR", type=DATASET)
 @options("""
     --hop HOP... -> hops: Only this HOP; repeatable.
     --splits SPLITS...: Only these splits, separated by commas.
-    --against DIR -> other_root: Another dataset of clevrhope, or a CLEVR_v1.0 folder, to compare with.
+    --against DATASET -> other_root: Another dataset, such as CLEVR_v1.0, to compare with.
     --plots FOLDER: Write PNG plots here, in a subfolder per HOP.
     --full: Also list every question family and every pair of values.
     --objects WORDS... -> objects: Also count the images that show such objects, as "small red metal cube"
@@ -120,11 +120,7 @@ def verify(folder: Path, quiet: bool, **choices: Any) -> int:
     --json -> as_json: Print one JSON object instead of text.
 """)
 def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
-    """Shows a dataset's answers, families, lengths, objects and relations, and how far its splits differ.
-
-    DIR is a dataset of clevrhope or a CLEVR_v1.0 folder.
-    """
-    from clevrhope.dataset.clevr_folder import clevr_splits
+    """Shows a dataset's answers, families, lengths, objects and relations, and how far its splits differ."""
     from clevrhope.dataset.layout import Layout
     from clevrhope.describe.covr import count_predicates
     from clevrhope.describe.episodes import count_episodes
@@ -134,10 +130,6 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
     from clevrhope.runtime.extras import check_extra
 
     other_root = choices["other_root"]
-    # CLEVR's files are measured as they are.
-    folder, other_root = (
-        each if each is None or clevr_splits(each) else dataset_at(each) for each in (folder, other_root)
-    )
     progress = shown_progress({"quiet": choices["as_json"]})
     hops, splits = read_names(choices["hops"]), read_names(choices["splits"])
     full = choices["full"]
@@ -147,7 +139,7 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
         from clevrhope.describe.stats.plots import KINDS, write_plots
 
         check_outside(plots, option="--plots")
-    sheets = measure_folder(folder, hops=hops, splits=splits, against=other_root, progress=progress)
+    sheets = measure_folder(folder, hops=hops, splits=splits, against=other_root)
     counts = {
         each.group: count_predicates(Layout(folder), each.group, list(each.covr), choices["predicates"])
         for each in sheets

@@ -236,7 +236,7 @@ def evaluate(run: Path, **choices: Any) -> None:
         unknown = f"; words read as <UNK>: {n_unknown:,}" if n_unknown else ""
         skipped = f"; {SKIPPED} ({each.n_skipped:,} questions)" if each.n_skipped else ""
         lines.append(f"{each.path}: {accuracies}{without}{unknown}{skipped}")
-    rows = [asdict(each) for each in made]
+    rows = [dict(vars(each)) for each in made]
     result = [{"predictions": str(row.pop("path")), **row} for row in rows]
     show_result({"as_json": choices["as_json"]}, result, lines)
 

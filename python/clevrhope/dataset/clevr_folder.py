@@ -1,9 +1,4 @@
-"""A CLEVR_v1.0 folder, the published one or any with the same layout: its files.
-
-A split's statistics come from `questions/CLEVR_<split>_questions.json` and
-`scenes/CLEVR_<split>_scenes.json`. Its images are those that its questions ask about; in the published CLEVR,
-these are all images.
-"""
+"""A CLEVR_v1.0 folder, the published one or any with the same layout: its files."""
 
 from pathlib import Path
 
@@ -46,13 +41,3 @@ def images_folder(folder: Path, split: str) -> Path:
 def image_name(index: int, split: str = "train") -> str:
     """The file name of an image in CLEVR."""
     return f"CLEVR_{split}_{index:06d}.png"
-
-
-def clevr_splits(folder: Path) -> list[str]:
-    """The splits with questions and scenes, train first; CLEVR's test was published without scenes."""
-    names = [
-        path.name.removeprefix("CLEVR_") for path in (folder / "questions").glob("CLEVR_*_questions.json")
-    ]
-    splits = [name.removesuffix("_questions.json") for name in names]
-    there = [split for split in splits if scenes_file(folder, split).is_file()]
-    return sorted(there, key=lambda split: (split != "train", split))

@@ -50,20 +50,13 @@ def check_outside(path: Path, *, option: str = "--out") -> None:
         )
 
 
-def no_dataset(folder: Path, *, clevr: bool = False) -> WrongFolderError:
+def no_dataset(folder: Path) -> WrongFolderError:
     """The error for a folder without a manifest.
 
     Its sentence depends on what is at the path: nothing, a file, a run of `train`, an experiment, a folder
     that contains datasets, or anything else.
-
-    Args:
-        folder: as the user gave it.
-        clevr: whether a CLEVR v1.0 folder would also be accepted.
     """
-    what = "a dataset of clevrhope" if not clevr else "a dataset of clevrhope or of CLEVR"
-    remedy = "give the folder that clevrhope build --out wrote"
-    if clevr:
-        remedy += ", or a CLEVR_v1.0 folder, which has questions/CLEVR_<split>_questions.json and scenes"
+    what, remedy = "a dataset of clevrhope", "give the folder that clevrhope build --out wrote"
     if not os.path.lexists(folder):
         return WrongFolderError(f"{folder}: no such folder; {remedy}")
     if not folder.is_dir():

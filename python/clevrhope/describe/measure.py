@@ -1,12 +1,9 @@
 """Measurements of finished question and scene files, as measured.json has them.
 
-Everything is counted in the files, and nothing is taken from the settings that made them. Questions are
-counted in blocks and scenes one by one, so that a split of the paper's size needs no more memory than a small
-one.
+Everything is counted in the files, and nothing is taken from the settings that made them.
 """
 
 import re
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -99,145 +96,10 @@ class SceneCounts:
         return counted(lengths), _sorted(values), _sorted(pairs), images_with
 
 
-class QuestionTally:
-    """Counts the properties of questions, which are added one by one or in blocks of arrays."""
-
-    def __init__(self) -> None:
-        self._answers: Counter[tuple[int, str]] = Counter()
-        self._answer_types: Counter[str] = Counter()
-        self._words: Counter[int] = Counter()
-        self._functions: Counter[int] = Counter()
-        self._relations: Counter[str] = Counter()
-        self._relations_a_question: Counter[int] = Counter()
-        self._images: Counter[int] = Counter()
-        self._n_all_needed: int | None = None
-
-    def add_arrays(self, rows: QuestionTable, vocab: Vocab) -> None:
-        """Counts questions from a dataset's HDF5 files."""
-        if not len(rows):
-            return
-        answers = vocab.answers()
-        tokens = vocab.programs()
-        both = rows.question_families.astype(np.int64) * len(answers) + rows.answers
-        for code, n in counted(both).items():
-            self._answers[code // len(answers), answers[code % len(answers)]] += n
-        has_program = rows.program_lengths > 2  # published files may not say it
-        for token, n in counted(rows.programs[has_program, 1]).items():  # the last function is first
-            self._answer_types[answer_type(tokens[token])] += n
-        is_mark = np.array([not _WORD.fullmatch(word) for word in vocab.questions()])
-        n_marks = is_mark[rows.questions].sum(axis=1)
-        # Without <START> and <END>. A damaged row can have more punctuation marks than its length allows.
-        self._words.update(counted(np.maximum(rows.question_lengths - 2 - n_marks, 0)))
-        self._functions.update(counted(rows.program_lengths[has_program] - 2))
-        relations = sorted({relation for name in tokens if (relation := relation_of(name))})
-        flags = np.array(
-            [
-                sum(1 << k for k, relation in enumerate(relations) if relation == relation_of(t))
-                for t in tokens
-            ],
-            dtype=np.int64,
-        )
-        programs = rows.programs[has_program]
-        named = np.bitwise_or.reduce(flags[programs], axis=1)
-        for k, relation in enumerate(relations if has_program.any() else ()):
-            self._relations[relation] += int((named >> k & 1).sum())
-        is_spatial = np.array([name.startswith("relate[") for name in tokens])
-        self._relations_a_question.update(counted(is_spatial[programs].sum(axis=1)))
-        self._images.update(counted(rows.image_idxs))
-        needed = rows.arrays().get("relation_needed")
-        if needed is None:
-            return
-        relational = (needed >= 0).any(axis=1)
-        n_all_needed = int((relational & (needed != 0).all(axis=1)).sum())
-        self._n_all_needed = (self._n_all_needed or 0) + n_all_needed
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        """Counts a question in the format of CLEVR's question files, whose form was checked before."""
-        program = [(step.get("function") or step["type"], *step["value_inputs"]) for step in row["program"]]
-        names = [f"{step[0]}[{step[1]}]" if len(step) > 1 else step[0] for step in program]
-        self._answers[int(row["question_family_index"]), str(row["answer"])] += 1
-        self._answer_types[answer_type(names[-1])] += 1
-        self._words[len(_WORD.findall(row["question"]))] += 1
-        self._functions[len(names)] += 1
-        self._relations.update({relation for name in names if (relation := relation_of(name))})
-        self._relations_a_question[sum(name.startswith("relate[") for name in names)] += 1
-        self._images[int(row["image_index"])] += 1
-
-    def measured(self, pool: str, scenes: SceneCounts | None, families: FamilyNames) -> dict[str, Any]:
-        """The measurements of the questions so far, with the keys of a split in measured.json.
-
-        Args:
-            pool: the pool of their images.
-            scenes: the scenes of the pool; None if they are not known, and then nothing is said of objects.
-            families: the names of families.
-
-        Raises:
-            DatasetError: a question is about an image without a scene.
-        """
-        objects, values, pairs, images_with = (
-            ({}, {}, {}, {})
-            if scenes is None
-            else scenes.in_images(np.array(sorted(self._images), dtype=np.int32))
-        )
-        of_families: dict[int, dict[str, int]] = {}
-        answers: Counter[str] = Counter()
-        files: dict[str, int] = {}
-        for (family, answer), n in sorted(self._answers.items()):
-            answers[answer] += n
-            if family < 0:
-                continue  # published files may not say it
-            of_families.setdefault(family, {})[answer] = n
-            file = _named(families, family)[0]
-            files[file] = files.get(file, 0) + n
-        return {
-            "pool": pool,
-            "questions": self._answers.total(),
-            "images": len(self._images),
-            "objects": sum(n_objects * n for n_objects, n in objects.items()),
-            "answers": dict(sorted(answers.items(), key=lambda item: (-item[1], item[0]))),
-            "answer_types": _sorted(self._answer_types),
-            "files": files,
-            "families": [
-                {
-                    "question_family_index": index,
-                    "file": _named(families, index)[0],
-                    "place": _named(families, index)[1],
-                    "questions": sum(of_family.values()),
-                    "answers": of_family,
-                }
-                for index, of_family in of_families.items()
-            ],
-            "words": _sorted(self._words),
-            "functions": _sorted(self._functions),
-            "relations": _sorted(self._relations),
-            "relations_a_question": _sorted(self._relations_a_question),
-            "questions_with_all_relations_needed": self._n_all_needed,
-            "objects_an_image": objects,
-            "questions_an_image": _sorted(Counter(self._images.values())),
-            "values": {value: n for (_, value), n in values.items()},
-            "pairs": [
-                {"values": dict(pair), "objects": n, "images": images_with[pair]} for pair, n in pairs.items()
-            ],
-        }
-
-
 def _named(families: FamilyNames, index: int) -> tuple[str, int]:
     """Template file without its suffix, and index in it; ("family", index) if it has no name."""
     file, place = families.get(index, ("family", index))
     return file.removesuffix(".json"), place
-
-
-def count_objects(scenes: Iterable[tuple[int, Iterable[Iterable[Value]]]]) -> SceneCounts:
-    """Counts scenes that come one by one, each as its index and the attributes and values of its objects."""
-    indices = array("i")
-    starts = array("q", [0])
-    looks = array("i")
-    numbers: dict[tuple[Value, ...], int] = {}
-    for index, objects in scenes:
-        indices.append(index)
-        looks.extend(numbers.setdefault(tuple(sorted(look)), len(numbers)) for look in objects)
-        starts.append(len(looks))
-    return _sorted_scenes(np.array(indices), np.array(starts), np.array(looks), list(numbers))
 
 
 def read_scene_counts(shards: Sequence[Path], attributes: Mapping[str, Sequence[str]]) -> SceneCounts:
@@ -266,13 +128,8 @@ def count_scenes(scenes: AuditScenes, types: Sequence[tuple[str, Sequence[str]]]
         tuple(sorted((kind, values[number]) for (kind, values), number in zip(types, numbers, strict=True)))
         for numbers in combined
     ]
+    indices = scenes.indices.astype(np.int32)
     starts = np.concatenate([[0], np.cumsum(scenes.n_objects, dtype=np.int64)])
-    return _sorted_scenes(scenes.indices.astype(np.int32), starts, looks, named)
-
-
-def _sorted_scenes(
-    indices: Ints, starts: npt.NDArray[np.int64], looks: npt.NDArray[Any], named: Sequence[tuple[Value, ...]]
-) -> SceneCounts:
     order = np.argsort(indices, kind="stable")
     lengths, places = _object_places(starts, order)
     ends = np.concatenate([[0], np.cumsum(lengths)])
@@ -291,10 +148,90 @@ def _object_places(
 def measure_split(
     pool: str, rows: QuestionTable, *, vocab: Vocab, scenes: SceneCounts | None, families: FamilyNames
 ) -> dict[str, Any]:
-    """The measurements of a split; `scenes` are those of its pool, if they are known."""
-    tally = QuestionTally()
-    tally.add_arrays(rows, vocab)
-    return tally.measured(pool, scenes, families)
+    """The measurements of a split, with the keys that it has in measured.json.
+
+    Args:
+        pool: the pool of its images.
+        rows: its questions.
+        vocab: their vocabulary.
+        scenes: the scenes of the pool; None if they are not known, and then nothing is said of objects.
+        families: the names of families.
+
+    Raises:
+        DatasetError: a question is about an image without a scene.
+    """
+    images = counted(rows.image_idxs)
+    objects, values, pairs, images_with = (
+        ({}, {}, {}, {}) if scenes is None else scenes.in_images(np.array([*images], dtype=np.int32))
+    )
+    names, tokens = vocab.answers(), vocab.programs()
+    of_codes = counted(rows.question_families.astype(np.int64) * len(names) + rows.answers)
+    of_families: dict[int, dict[str, int]] = {}
+    answers: Counter[str] = Counter()
+    files: Counter[str] = Counter()
+    for family, answer, n in sorted(
+        (code // len(names), names[code % len(names)], n) for code, n in of_codes.items()
+    ):
+        answers[answer] += n
+        if family >= 0:  # published files may not say it
+            of_families.setdefault(family, {})[answer] = n
+            files[_named(families, family)[0]] += n
+    has_program = rows.program_lengths > 2  # published files may not say it
+    programs = rows.programs[has_program]
+    answer_types: Counter[str] = Counter()
+    for token, n in counted(programs[:, 1:2]).items():  # the last function is first
+        answer_types[answer_type(tokens[token])] += n
+    relations = {
+        relation: int(np.isin(programs, numbers).any(axis=1).sum())
+        for relation, numbers in _grouped(map(relation_of, tokens)).items()
+        if relation
+    }
+    spatial = [number for number, name in enumerate(tokens) if name.startswith("relate[")]
+    is_mark = np.array([not _WORD.fullmatch(word) for word in vocab.questions()], dtype=bool)
+    # Without <START> and <END>. A damaged row can have more punctuation marks than its length allows.
+    n_words = np.maximum(rows.question_lengths - 2 - is_mark[rows.questions].sum(axis=1), 0)
+    needed = rows.arrays().get("relation_needed")
+    n_all_needed = None
+    if needed is not None and len(rows):
+        n_all_needed = int(((needed >= 0).any(axis=1) & (needed != 0).all(axis=1)).sum())
+    return {
+        "pool": pool,
+        "questions": len(rows),
+        "images": len(images),
+        "objects": sum(n_objects * n for n_objects, n in objects.items()),
+        "answers": dict(sorted(answers.items(), key=lambda item: (-item[1], item[0]))),
+        "answer_types": _sorted(answer_types),
+        "files": files,
+        "families": [
+            {
+                "question_family_index": index,
+                "file": _named(families, index)[0],
+                "place": _named(families, index)[1],
+                "questions": sum(of_family.values()),
+                "answers": of_family,
+            }
+            for index, of_family in of_families.items()
+        ],
+        "words": counted(n_words),
+        "functions": counted(rows.program_lengths[has_program] - 2),
+        "relations": _sorted(relations),
+        "relations_a_question": counted(np.isin(programs, spatial).sum(axis=1)),
+        "questions_with_all_relations_needed": n_all_needed,
+        "objects_an_image": objects,
+        "questions_an_image": _sorted(Counter(images.values())),
+        "values": {value: n for (_, value), n in values.items()},
+        "pairs": [
+            {"values": dict(pair), "objects": n, "images": images_with[pair]} for pair, n in pairs.items()
+        ],
+    }
+
+
+def _grouped(names: Iterable[str]) -> dict[str, list[int]]:
+    """Name -> the places that have it."""
+    found: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        found.setdefault(name, []).append(place)
+    return found
 
 
 _YES_NO = frozenset({"exist", "count_is", "and", "or", "not"})

@@ -17,7 +17,7 @@ from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, collect
 from clevrhope.metrics.measures import ACCURACY, GENERALISATION, GENERALISATION_SCORES
 from clevrhope.metrics.pairs import Booleans
-from clevrhope.metrics.predictions import first_row, notes_of, read_origin
+from clevrhope.metrics.predictions import first_row, notes_of, said_of_all
 from clevrhope.metrics.results import (
     Condition,
     Constant,
@@ -98,7 +98,7 @@ def score_covr(
     key, wanted = scorer.key, checked_hops(scorer.key, hops)
     files: dict[tuple[str, Training], list[Path]] = {}
     for k, path in enumerate(predictions):
-        name = names[k] if names else read_origin(path).model or path.stem
+        name = names[k] if names else said_of_all(path, "model") or path.stem
         files.setdefault((name, read_training(path)), []).append(path)
     collected = {
         model: collect(of_model, key, wanted, partial=partial, progress=progress)

@@ -18,13 +18,13 @@ import numpy.typing as npt
 from clevrhope.dataset.captions import GAPS, CaptionTable, meaning, read_captions
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.bootstrap import Floats
+from clevrhope.metrics.reply_files import numbered_rows
 from clevrhope.metrics.results import Measure
 from clevrhope.metrics.scoring import DEFAULT_BOOTSTRAP, check_draws, checked_names, draw_seed
 from clevrhope.metrics.shares import Kind, Measures, score_flags, share
 from clevrhope.metrics.text_tables import interval_text, table_lines, value_text
-from clevrhope.runtime.forms import INDEX, NUMBER, TEXT, Fields, ListOf, check_form
-from clevrhope.runtime.json_text import parse_json
-from clevrhope.runtime.reading import numbered_lines, open_text, reading
+from clevrhope.runtime.forms import INDEX, NUMBER, TEXT, Fields, ListOf
+from clevrhope.runtime.reading import reading
 from clevrhope.runtime.settings import suggestion
 
 MAX_BYTES = 1 << 31
@@ -280,24 +280,16 @@ def _arrays(path: Path) -> Iterator[tuple[str, npt.NDArray[Any]]]:
 def _lines(path: Path, tables: Sequence[CaptionTable]) -> Iterator[tuple[str, npt.NDArray[Any]]]:
     """The similarities of groups in JSON lines: hop, split, group, and a row of numbers for each image."""
     found: dict[str, Floats] = {}
-    with (
-        reading(path, "JSON lines in UTF-8", error=PredictionsError),
-        open_text(path, error=PredictionsError) as file,
-    ):
-        for number, line in numbered_lines(path, file):
-            if line.isspace():
-                continue
-            row, where = parse_json(line, path, line=number, error=PredictionsError), f"{path}:{number}"
-            check_form(row, _LINE, where, error=PredictionsError)
-            table = _table_named(".".join(row[key] for key in ("hop", "split") if key in row), tables, path)
-            n, group = table.group_size, row["group"]
-            array = found.setdefault(table.name, np.full((table.groups, n, n), np.nan))
-            if group >= table.groups or not np.isnan(array[group, 0, 0]):
-                what = "there already" if group < table.groups else f"not below {table.groups}"
-                raise PredictionsError(f"{where}: group {group} is {what}")
-            if [len(each) for each in row["similarities"]] != [n] * n:
-                raise PredictionsError(f"{where}: similarities should be {n} lists of {n} numbers")
-            array[group] = row["similarities"]
+    for where, row in numbered_rows(path, _LINE):
+        table = _table_named(".".join(row[key] for key in ("hop", "split") if key in row), tables, path)
+        n, group = table.group_size, row["group"]
+        array = found.setdefault(table.name, np.full((table.groups, n, n), np.nan))
+        if group >= table.groups or not np.isnan(array[group, 0, 0]):
+            what = "there already" if group < table.groups else f"not below {table.groups}"
+            raise PredictionsError(f"{where}: group {group} is {what}")
+        if [len(each) for each in row["similarities"]] != [n] * n:
+            raise PredictionsError(f"{where}: similarities should be {n} lists of {n} numbers")
+        array[group] = row["similarities"]
     for name, array in found.items():
         missing = np.flatnonzero(np.isnan(array[:, 0, 0]))
         if len(missing):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from clevrhope.errors import DatasetError, PredictionsError
 from clevrhope.metrics.official_predictions import is_official, read_official
@@ -34,17 +34,6 @@ _PLAIN_INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
 
 _MOST_SHAPES = 5_000
 """Number of line shapes to cache: a file has one for each test set and answer, or a new one in each line."""
-
-
-class Origin(NamedTuple):
-    """Where a file's predictions come from, according to columns of its first row."""
-
-    model: str
-    """The model's name, or ""."""
-    note: str
-    """A note to print beside every number made from the predictions, or ""."""
-    instruction: str
-    """The label of the instruction that the model was asked with, or ""."""
 
 
 def read_predictions(path: Path) -> Iterator[Block]:
@@ -246,13 +235,9 @@ def is_about_sets(path: Path) -> bool:
         return False
 
 
-def read_origin(path: Path, *, suite: str | None = None) -> Origin:
-    """The origin of a JSON lines file; an empty one for Parquet, or for a file that cannot be read.
-
-    With a suite, it comes from the first row about the suite, which may have notes of its own.
-    """
-    row = first_row(path, suite=suite)
-    return Origin(*(str(row.get(name) or "") for name in Origin._fields))
+def said_of_all(path: Path, name: str) -> str:
+    """What a column of the first row says of all predictions, such as `model` or `note`; "" for nothing."""
+    return str(first_row(path).get(name) or "")
 
 
 def first_row(path: Path, *, suite: str | None = None) -> dict[str, Any]:

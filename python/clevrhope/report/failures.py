@@ -9,8 +9,7 @@ from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.question_table import open_split
-from clevrhope.dataset.vocab import NO_ANSWER, read_vocab
+from clevrhope.dataset.vocab import NO_ANSWER
 from clevrhope.describe.contact_sheet import pair_boxes, sketch_url, thumbnail_url
 from clevrhope.errors import ClevrhopeError, command_line
 from clevrhope.metrics.answer_key import AnswerKey
@@ -65,8 +64,7 @@ def _of_run(result: Result, n: int, generator: np.random.Generator) -> Iterator[
     test_set, given = key.test_set(result.hop, OOD), result.answers[OOD]
     wrong = np.flatnonzero((given != NOT_GIVEN) & (given != test_set.answers))
     rows = np.sort(generator.choice(wrong, size=min(n, len(wrong)), replace=False))
-    sentences = open_split(layout, result.hop, OOD, vocab=read_vocab(layout.vocab)).sentences()
-    names = {number: text for text, number in key.answers.items()}
+    sentences, names = test_set.sentences(), test_set.answer_names
     folder = Folder.open(layout.root, finished=False)
     wanted = np.unique(test_set.image_idxs[rows])
     images = find_images(layout, test_set.pool, wanted, prefer="h5")
@@ -87,8 +85,8 @@ def _of_run(result: Result, n: int, generator: np.random.Generator) -> Iterator[
             hop=result.hop,
             row=row,
             question=sentences[row],
-            right=names[int(test_set.answers[row])],
-            given=names.get(int(given[row]), NO_ANSWER).replace(NO_ANSWER, "no answer"),
+            right=names[test_set.answers[row]],
+            given="no answer" if given[row] < 0 or names[given[row]] == NO_ANSWER else names[given[row]],
             image=image,
             boxes=() if scene is None else pair_boxes(scene, pair, size_px),
             command=command_line("browse", name, "--question", f"{result.hop}/{OOD}/{row}"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from clevrhope.dataset.folder_check import check_in_place
 from clevrhope.errors import PredictionsError, command_line, printable
-from clevrhope.metrics.predictions import read_origin
+from clevrhope.metrics.predictions import said_of_all
 from clevrhope.report.setups import (
     Setup,
     dataset_setup,
@@ -190,11 +190,11 @@ def _named(path: str | Path) -> tuple[str | None, Path]:
 def _source_of_file(path: Path, model: str | None, dataset: Path | None) -> Source:
     if dataset is None:
         raise PredictionsError(f"{path}: predictions do not name their dataset; name it with --dataset DIR")
-    origin = read_origin(path)
-    name = model or origin.model or printable(path.stem)
-    differences = differences_from_paper(name, None)
-    asked = {"instruction": origin.instruction} if origin.instruction else {}
-    return Source(path, dataset, name, path, note=origin.note, setup=asked, paper_differences=differences)
+    name = model or said_of_all(path, "model") or printable(path.stem)
+    differences, instruction = differences_from_paper(name, None), said_of_all(path, "instruction")
+    asked = {"instruction": instruction} if instruction else {}
+    note = said_of_all(path, "note")
+    return Source(path, dataset, name, path, note=note, setup=asked, paper_differences=differences)
 
 
 def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Iterator[Source]:
@@ -240,7 +240,7 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
             after="" if known else checkpoint,
             train_size=run["size"],
             run=str(run["seed"]),
-            note=read_origin(path).note,
+            note=said_of_all(path, "note"),
             hop=str(run["hop"]),
             setup=setup,
             trained_on=trained_on,

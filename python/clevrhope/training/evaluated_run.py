@@ -4,7 +4,6 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,117 +33,115 @@ from clevrhope.training.request import check_reaching, chosen_splits
 from clevrhope.training.run_folder import OTHER_HOPS, RunFolder
 
 
-@dataclass(frozen=True)
 class EvaluatedRun:
-    """A trained run and the test sets of a dataset on which it is evaluated.
+    """A trained run and the test sets of a dataset on which it is evaluated."""
 
-    Attributes:
-        folder: the run's folder.
-        info: the content of its run.json.
-        checkpoints: the names of the checkpoints to evaluate.
-        vocab: the vocabulary of its model.
-        layout: the dataset.
-        dataset: what identifies the dataset in a file of predictions.
-        store: the features of its images.
-        hop: the sub-dataset whose test sets are answered.
-        splits: all of these test sets.
-        parts: the questions that are asked for.
-        into: the folder for the predictions.
-    """
-
-    folder: RunFolder
-    info: Mapping[str, Any]
-    checkpoints: tuple[str, ...]
-    vocab: Vocab
-    layout: Layout
-    dataset: Mapping[str, Any]
-    store: FeatureStore
-    hop: str
-    splits: tuple[str, ...]
-    parts: tuple[Part, ...]
-    into: RunFolder
-
-    @property
-    def is_of_sets(self) -> bool:
-        """Whether the questions are about sets of images."""
-        return is_covr(self.info.get("split", TRAIN.name))
-
-
-def open_run(
-    folder: RunFolder,
-    *,
-    model: str | None,
-    dataset: Path | None,
-    features: str | None,
-    checkpoints: Sequence[str] | None,
-    reaching: float | None,
-    hop: str | None,
-    splits: Sequence[str] | None,
-    suite: str | None,
-    out: Path | None,
-) -> EvaluatedRun:
-    """Opens a run for evaluation; arguments and errors as for `evaluate`."""
-    info = folder.read()
-    check_links(out or folder.root, ("predictions", OTHER_HOPS))
-    _check_model(folder, info["model"], model)
-    check_reaching(reaching, checkpoints)
-    if reaching is None:
-        names = _chosen_checkpoints(folder, checkpoints)
-    else:
-        names = _checkpoints_reaching(folder, reaching)
-    if dataset is None:
-        check_in_place(Path(info["places"]["dataset"]), folder.root)
-    layout = Layout(dataset or Path(info["places"]["dataset"]))
-    store = _open_store(layout.root, info, features)
-    vocab = read_vocab(folder.vocab)
-    for name in names:
-        _check_checkpoint(folder.checkpoint(name), info, vocab)
-    trained_hop = find_hop(layout, info["hop"])
-    hop = trained_hop if hop is None else _other_sub_dataset(layout, hop, trained_hop)
-    of_sets = is_covr(info.get("split", TRAIN.name))
-    built = splits_in(layout, hop, SETS if of_sets else SINGLE)
-    every = chosen_splits(built, hop, None)
-    tested = built
-    if suite is not None:
-        made = (suite_splits_in if of_sets else suite_splits)(layout, hop, suite)
-        tested = tuple(split for split in made if is_covr(split) == of_sets)
-        if not tested:
-            mine, theirs = ("sets of images", "one image") if of_sets else ("one image", "sets of images")
-            raise ConfigError(
-                f"{folder.root}: the run is about {mine}, and the questions of the suite {suite} are about "
-                f"{theirs}; choose a run on {TRAIN.name if of_sets else COVR_TRAIN}"
-            )
-        if not chosen_splits(tested, hop, None):
-            raise no_suite(layout.root, suite, hop)
-    chosen = chosen_splits(tested, hop, splits, place=f"{layout.root}: ")
-    about = identity(
-        Folder.open(layout.root).manifest,
-        read_vocab(layout.vocab),
-        hop=trained_hop,
-        images=store.info.of_images,
-    )
-    of_suite = [Part(suite, split) for split in chosen if suite is not None]
-    opened = EvaluatedRun(
-        folder=folder,
-        info=info,
-        checkpoints=names,
-        vocab=vocab,
-        layout=layout,
-        dataset=about,
-        store=store,
-        hop=hop,
-        splits=every,
-        parts=(*(Part("", split) for split in chosen), *of_suite),
-        into=RunFolder(out or (folder.root if hop == trained_hop else folder.other_hop(hop))),
-    )
-    differs = _difference(opened, trained_hop)
-    # Reports take the predictions in a folder with a run.json for those of that run.
-    if differs and (out is None or RunFolder(out).run.exists()):
-        raise ConfigError(
-            f"{layout.root}: another dataset than {folder.root} was trained on ({differs}), so its "
-            f"predictions do not belong in {out or folder.root}; choose a separate folder with --out"
+    def __init__(
+        self,
+        folder: RunFolder,
+        *,
+        model: str | None,
+        dataset: Path | None,
+        features: str | None,
+        checkpoints: Sequence[str] | None,
+        reaching: float | None,
+        hop: str | None,
+        splits: Sequence[str] | None,
+        suite: str | None,
+        out: Path | None,
+    ) -> None:
+        """Opens a run for evaluation; arguments and errors as for `evaluate`."""
+        self.folder = folder
+        self.info = folder.read()
+        """The content of its run.json."""
+        check_links(out or folder.root, ("predictions", OTHER_HOPS))
+        _check_model(folder, self.info["model"], model)
+        check_reaching(reaching, checkpoints)
+        self.checkpoints = (
+            _chosen_checkpoints(folder, checkpoints)
+            if reaching is None
+            else _checkpoints_reaching(folder, reaching)
         )
-    return opened
+        """The names of the checkpoints to evaluate."""
+        if dataset is None:
+            check_in_place(Path(self.info["places"]["dataset"]), folder.root)
+        self.layout = Layout(dataset or Path(self.info["places"]["dataset"]))
+        """The dataset."""
+        self.store = _open_store(self.layout.root, self.info, features)
+        """The features of its images."""
+        self.vocab = read_vocab(folder.vocab)
+        """The vocabulary of the run's model."""
+        for name in self.checkpoints:
+            _check_checkpoint(folder.checkpoint(name), self.info, self.vocab)
+        trained_hop = find_hop(self.layout, self.info["hop"])
+        self.hop = trained_hop if hop is None else _other_sub_dataset(self.layout, hop, trained_hop)
+        """The sub-dataset whose test sets are answered."""
+        self.is_of_sets = is_covr(self.info.get("split", TRAIN.name))
+        """Whether the questions are about sets of images."""
+        built = splits_in(self.layout, self.hop, SETS if self.is_of_sets else SINGLE)
+        self.splits = chosen_splits(built, self.hop, None)
+        """All of its test sets."""
+        tested = built if suite is None else self._splits_of_suite(suite)
+        chosen = chosen_splits(tested, self.hop, splits, place=f"{self.layout.root}: ")
+        of_suite = [Part(suite, split) for split in chosen if suite is not None]
+        self.parts = (*(Part("", split) for split in chosen), *of_suite)
+        """The questions that are asked for."""
+        self.dataset = identity(
+            Folder.open(self.layout.root).manifest,
+            read_vocab(self.layout.vocab),
+            hop=trained_hop,
+            images=self.store.info.of_images,
+        )
+        """What identifies the dataset in a file of predictions."""
+        self.into = RunFolder(out or (folder.root if self.hop == trained_hop else folder.other_hop(self.hop)))
+        """The folder for the predictions."""
+        differs = self._difference(trained_hop)
+        # Reports take the predictions in a folder with a run.json for those of that run.
+        if differs and (out is None or RunFolder(out).run.exists()):
+            raise ConfigError(
+                f"{self.layout.root}: another dataset than {folder.root} was trained on ({differs}), so its "
+                f"predictions do not belong in {out or folder.root}; choose a separate folder with --out"
+            )
+
+    def _splits_of_suite(self, suite: str) -> tuple[str, ...]:
+        """The splits on which a suite was made, if they are of the run's kind of questions."""
+        made = (suite_splits_in if self.is_of_sets else suite_splits)(self.layout, self.hop, suite)
+        tested = tuple(split for split in made if is_covr(split) == self.is_of_sets)
+        if not tested:
+            mine, theirs = (
+                ("sets of images", "one image") if self.is_of_sets else ("one image", "sets of images")
+            )
+            raise ConfigError(
+                f"{self.folder.root}: the run is about {mine}, and the questions of the suite {suite} are "
+                f"about {theirs}; choose a run on {TRAIN.name if self.is_of_sets else COVR_TRAIN}"
+            )
+        if not chosen_splits(tested, self.hop, None):
+            raise no_suite(self.layout.root, suite, self.hop)
+        return tested
+
+    def _difference(self, trained_hop: str) -> str:
+        """How the dataset differs from the one that the run was trained on; "" if it does not.
+
+        Its test sets are compared only if the original dataset is still in its place.
+        """
+        info, layout, hop = self.info, self.layout, self.hop
+        if self.dataset != info["dataset"]:
+            return difference(info["dataset"], self.dataset, sides=("in training", "here"))
+        sets = layout.questions_h5(hop, COVR_TRAIN)
+        is_known = "train_sha256" in info and sets.is_file()
+        if is_known and rows_sha256(sets, info["size"]) != info["train_sha256"]:
+            return f"other questions in {COVR_TRAIN}"
+        trained_on = Layout(Path(info["places"]["dataset"]))
+        manifest = read_manifest(trained_on.manifest)
+        if manifest is None or not trained_on.vocab.exists() or layout.root.resolve() == trained_on.root:
+            return ""
+        images, vocab = self.store.info.of_images, read_vocab(trained_on.vocab)
+        if identity(manifest, vocab, hop=trained_hop, images=images) != self.dataset:
+            return ""
+        files = Folder.open(layout.root).manifest.files
+        names = [layout.relative(layout.questions_h5(hop, split)) for split in self.splits]
+        same = all(name in files and files[name] == manifest.files.get(name) for name in names)
+        return "" if same else "other questions in its test sets"
 
 
 def _chosen_checkpoints(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
@@ -227,27 +224,3 @@ def _check_checkpoint(path: Path, info: Mapping[str, Any], vocab: Vocab) -> None
                 f"{path}: a checkpoint of another run ({name} is {shown(about[name])}, not {shown(value)}); "
                 "move it elsewhere, or put the run's own back"
             )
-
-
-def _difference(opened: EvaluatedRun, trained_hop: str) -> str:
-    """How the dataset differs from the one that the run was trained on; "" if it does not.
-
-    Its test sets are compared only if the original dataset is still in its place.
-    """
-    info, layout, hop = opened.info, opened.layout, opened.hop
-    if opened.dataset != info["dataset"]:
-        return difference(info["dataset"], opened.dataset, sides=("in training", "here"))
-    sets = layout.questions_h5(hop, COVR_TRAIN)
-    if "train_sha256" in info and sets.is_file() and rows_sha256(sets, info["size"]) != info["train_sha256"]:
-        return f"other questions in {COVR_TRAIN}"
-    trained_on = Layout(Path(info["places"]["dataset"]))
-    manifest = read_manifest(trained_on.manifest)
-    if manifest is None or not trained_on.vocab.exists() or layout.root.resolve() == trained_on.root:
-        return ""
-    images, vocab = opened.store.info.of_images, read_vocab(trained_on.vocab)
-    if identity(manifest, vocab, hop=trained_hop, images=images) != opened.dataset:
-        return ""
-    files = Folder.open(layout.root).manifest.files
-    names = [layout.relative(layout.questions_h5(hop, split)) for split in opened.splits]
-    same = all(name in files and files[name] == manifest.files.get(name) for name in names)
-    return "" if same else "other questions in its test sets"

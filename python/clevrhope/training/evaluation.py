@@ -1,7 +1,6 @@
 """Evaluates trained runs: answers the test sets and writes the files that `clevrhope score` reads."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from clevrhope.training.answers import BATCH, NO_ANSWER, accuracy, predict_answe
 from clevrhope.training.checkpoints import load_weights
 from clevrhope.training.data import Questions
 from clevrhope.training.device import computing
-from clevrhope.training.evaluated_run import EvaluatedRun, open_run
+from clevrhope.training.evaluated_run import EvaluatedRun
 from clevrhope.training.predictions import Part, answer_lines, kept_lines, made_by_digests, write_lines
 from clevrhope.training.recipe_settings import split_settings
 from clevrhope.training.run_folder import RunFolder
@@ -36,34 +35,45 @@ PRECISION: Precision = "float32"
 """The precision on every device, whatever was trained in: as in the original experiments."""
 
 
-@dataclass(frozen=True)
 class PredictionFile:
-    """A file of predictions.
+    """A file of predictions."""
 
-    Attributes:
-        path: the file.
-        checkpoint: "last", "best", the name of a stage, or that of a late checkpoint.
-        way: the model's way of answering; "predict" for a model with a single one.
-        percent: split -> accuracy in per cent over all of its questions; the key carets/SPLIT stands for the
-            questions that the suite carets made on it.
-        unanswered: split -> number of questions without an answer.
-        constants: split -> its most frequent right answer, and the accuracy in per cent of always giving it;
-            only for splits whose images come in groups, as their answers are not balanced.
-        groups: likewise split -> percentage of its groups of which all answers are right.
-        unknown_words: words of the questions that were read as <UNK>.
-        n_skipped: number of a suite's questions that were left out, as their images were edited pixel by
-            pixel and the features are made from scenes.
-    """
-
-    path: Path
-    checkpoint: str
-    way: str
-    percent: Mapping[str, float]
-    unanswered: Mapping[str, int]
-    constants: Mapping[str, tuple[str, float]] = field(default_factory=dict)
-    groups: Mapping[str, float] = field(default_factory=dict)
-    unknown_words: tuple[str, ...] = ()
-    n_skipped: int = 0
+    def __init__(
+        self,
+        path: Path,
+        checkpoint: str,
+        way: str,
+        answers: Mapping[Part, npt.NDArray[np.int64]],
+        sets: Mapping[Part, Questions],
+        asked: Mapping[Part, PartQuestions],
+        vocab: Vocab,
+    ) -> None:
+        """Compares the answers that were written into it with the right ones."""
+        minimal = [
+            part
+            for part in answers
+            if not part.suite and part.split in SPLITS and SPLITS[part.split].drawn == "places"
+        ]
+        self.path = path
+        self.checkpoint = checkpoint
+        """"last", "best", the name of a stage, or that of a late checkpoint."""
+        self.way = way
+        """The model's way of answering; "predict" for a model with a single one."""
+        self.percent = {str(part): accuracy(given, sets[part]) for part, given in answers.items()}
+        """Split -> accuracy in per cent over all of its questions; the key carets/SPLIT stands for the
+        questions that the suite carets made on it."""
+        self.unanswered = {str(part): int((given == NO_ANSWER).sum()) for part, given in answers.items()}
+        """Split -> number of questions without an answer."""
+        self.constants = {part.split: _constant(sets[part], vocab) for part in minimal}
+        """Split -> its most frequent right answer, and the accuracy in per cent of always giving it; only for
+        splits whose images come in groups, as their answers are not balanced."""
+        self.groups = {part.split: _right_groups(answers[part], sets[part], vocab) for part in minimal}
+        """Likewise split -> percentage of its groups of which all answers are right."""
+        self.unknown_words = unknown_words(asked[part] for part in answers)
+        """Words of the questions that were read as <UNK>."""
+        self.n_skipped = sum(each.n_skipped for each in asked.values())
+        """Number of a suite's questions that were left out, as their images were edited pixel by pixel and
+        the features are made from scenes."""
 
 
 def evaluate(
@@ -115,7 +125,7 @@ def evaluate(
             deterministic, and torch has no deterministic version of an operation on this device.
         DatasetError: no such run, or a dataset, features or vocabulary that it was not trained with.
     """
-    opened = open_run(
+    opened = EvaluatedRun(
         RunFolder(Path(run)),
         model=model,
         dataset=dataset,
@@ -190,7 +200,7 @@ def evaluate(
                     lines[part] = answer_lines(opened.hop, part, asked[part].rows, given, vocab, row)
                 path = opened.into.prediction(name, way)
                 write_lines(path, lines)
-                files.append(_summary(path, name, way, answers, sets, asked, vocab))
+                files.append(PredictionFile(path, name, way, answers, sets, asked, vocab))
     return tuple(files)
 
 
@@ -208,34 +218,6 @@ def _columns(
         **({name: info["covr"][each] for name, each in COVR_COLUMNS.items()} if "covr" in info else {}),
         **note_column(info["features"]["note"], alike),
     }
-
-
-def _summary(
-    path: Path,
-    checkpoint: str,
-    way: str,
-    answers: Mapping[Part, npt.NDArray[np.int64]],
-    sets: Mapping[Part, Questions],
-    asked: Mapping[Part, PartQuestions],
-    vocab: Vocab,
-) -> PredictionFile:
-    """What `evaluate` says of a file that it has written."""
-    minimal = [
-        part
-        for part in answers
-        if not part.suite and part.split in SPLITS and SPLITS[part.split].drawn == "places"
-    ]
-    return PredictionFile(
-        path=path,
-        checkpoint=checkpoint,
-        way=way,
-        percent={str(part): accuracy(given, sets[part]) for part, given in answers.items()},
-        unanswered={str(part): int((given == NO_ANSWER).sum()) for part, given in answers.items()},
-        constants={part.split: _constant(sets[part], vocab) for part in minimal},
-        groups={part.split: _right_groups(answers[part], sets[part], vocab) for part in minimal},
-        unknown_words=unknown_words(asked[part] for part in answers),
-        n_skipped=sum(each.n_skipped for each in asked.values()),
-    )
 
 
 def _constant(questions: Questions, vocab: Vocab) -> tuple[str, float]:

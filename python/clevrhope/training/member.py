@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from time import time
 from typing import Any
@@ -66,31 +65,38 @@ class Log:
             self._file.close()
 
 
-@dataclass(repr=False)
 class Member:
     """One of the runs that a loop trains.
 
     Attributes:
         run: the run. In a stack, the model and the recipe of the first run stand for those of all.
         tune: the tune set; None for none.
-        log: its log.
         done: its progress: everything that resuming needs besides tensors.
         tensors: the tensors of the state that it resumes from; None for a new run.
+        log: its log.
         first_row: the row at which its questions begin among those of all runs.
         generator: in a stack, its random numbers, seeded as torch's own are for a single run.
         last_loss: mean loss of the last line of the log; None if this process wrote none.
         error: why it cannot continue. In a stack its model is still trained, but no longer saved.
     """
 
-    run: PreparedRun
-    tune: Questions | None
-    log: Log
-    done: RunProgress
-    tensors: Mapping[str, Tensor] | None
-    first_row: int = 0
-    generator: torch.Generator | None = None
-    last_loss: float | None = None
-    error: TrainingError | None = None
+    def __init__(
+        self,
+        run: PreparedRun,
+        tune: Questions | None,
+        *,
+        state: str | None = None,
+        on_log: OnLog | None = None,
+    ) -> None:
+        """Opens a run at a state, by default its newest, with its log; errors as of `read_state`."""
+        self.run, self.tune = run, tune
+        self.tensors: Mapping[str, Tensor] | None
+        self.done, self.tensors = read_state(run.folder.state, state) or (RunProgress(), None)
+        self.log = Log(run.folder.log, length=self.done.log_bytes, on_log=on_log)
+        self.first_row = 0
+        self.generator: torch.Generator | None = None
+        self.last_loss: float | None = None
+        self.error: TrainingError | None = None
 
     def n_batches(self, stage: Stage) -> int:
         """Number of batches in an epoch of a stage."""
@@ -127,12 +133,3 @@ class Member:
             f"{self.run.folder.root}: {problem} of stage {stage.name}; {kept}; start another run, for "
             f"example with a smaller rate (--set recipe.{stage.name}.rate={stage.optimiser.rate / 10:g})"
         )
-
-
-def open_member(
-    run: PreparedRun, tune: Questions | None, *, state: str | None = None, on_log: OnLog | None = None
-) -> Member:
-    """Opens a run at a state, by default its newest, with its log; errors as of `read_state`."""
-    done, tensors = read_state(run.folder.state, state) or (RunProgress(), None)
-    log = Log(run.folder.log, length=done.log_bytes, on_log=on_log)
-    return Member(run, tune, log, done, tensors)

@@ -1,9 +1,9 @@
 """A run before its first update: its request is checked, what it reads is open, its model is rehearsed."""
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from clevrhope.dataset.contents import find_hop, find_split, hops_in, splits_in
 from clevrhope.dataset.folder import Folder, identity
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_table import QuestionTable, open_split
-from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab
+from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features.device import chosen_device
 from clevrhope.features.store import FeatureStore, open_store
@@ -22,7 +22,7 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.names import build_model, find_model
 from clevrhope.models.protocol import answer_methods
-from clevrhope.models.recipe import Recipe, Stage
+from clevrhope.models.recipe import Stage
 from clevrhope.runtime.atomic import sweep
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.made_with import made_with
@@ -47,39 +47,111 @@ from clevrhope.training.run_folder import RunFolder
 from clevrhope.training.train_sets import CovrSplit, choose_covr_split, kept_rows, open_train_set
 
 
-@dataclass(frozen=True)
 class PreparedRun:
-    """A run whose request was checked, with everything that it reads; nothing of it is written yet.
+    """A run whose request was checked, with everything that it reads; nothing of it is written yet."""
 
-    Attributes:
-        request: the request, with the HOP as the dataset spells it.
-        folder: the run's folder.
-        model: the model on the device, with new weights; a state's weights replace them if there is one.
-        vocab: the vocabulary of the train set.
-        recipe: the model's recipe with the request's settings.
-        precision: the precision to compute in.
-        device: the device to compute on.
-        reader: the questions of the train set.
-        store: the features of their images.
-        tune: the tune set and its features; None for none.
-        rewards: the rewards of answers; None if all stages learn from labels.
-        binding: the content of run.json.
-        sentences: what to tell the user before the run begins.
-    """
+    def __init__(self, request: TrainRequest) -> None:
+        """Checks a request and opens what it reads; errors as of `train`."""
+        find_model(request.model)  # before the weights' seed is set: importing a user's class may set another
+        config, _ = split_settings(request.settings)
+        layout = Layout(request.dataset)
+        manifest = Folder.open(layout.root).manifest
+        self.request = request = replace(request, hop=find_hop(layout, request.hop))
+        """The request, with the HOP as the dataset spells it."""
+        reader, self.vocab, of_train_set = open_train_set(layout, request.hop, request.split, request.size)
+        """The vocabulary of the train set."""
+        self.device = chosen_device(request.device)
 
-    request: TrainRequest
-    folder: RunFolder
-    model: nn.Module
-    vocab: Vocab
-    recipe: Recipe
-    precision: Precision
-    device: torch.device
-    reader: QuestionTable
-    store: FeatureStore
-    tune: tuple[QuestionTable, FeatureStore] | None
-    rewards: AnswerRewards | None
-    binding: Mapping[str, Any]
-    sentences: Sequence[str]
+        torch.manual_seed(derived_seed(request.seed, "weights"))
+        model = build_model(request.model, config, self.vocab, sets=request.is_of_sets)
+        self.folder = RunFolder(request.out)
+        self.store = open_store(
+            request.dataset,
+            kind=getattr(model, "feature_kind", "pixels"),
+            name=request.features,
+            reads_pixels=isinstance(getattr(model, "config", None), MapsConfig),
+        )
+        """The features of the train set's images."""
+        features = described_features(self.store)
+        init = initial_binding(request, self.folder, features)
+        if not self.folder.is_started:
+            if request.init_from is None:
+                getattr(model, "begin", lambda: None)()
+            else:
+                load_initial(model, request.init_from, self.vocab)
+        self.recipe = recipe_of(model, request)
+        """The model's recipe with the request's settings."""
+        self.precision = self._chosen_precision()
+        covr = choose_covr_split(layout, request)
+        if covr.train is not None:
+            reader = reader.take(covr.train)
+        if request.drop_types:
+            kept = kept_rows(reader.programs, request.drop_types, seed=request.seed, vocab=self.vocab)
+            reader = reader.take(kept)
+        self.reader = reader
+        """The questions of the train set."""
+        for stage in self.recipe.stages:
+            check_stage(model, stage, self.n_questions)
+        self.model = model.to(self.device)
+        """The model on the device, with new weights; a state's weights replace them if there is one."""
+        self.tune = self._tune_set(layout, covr)
+        """The tune set and the features of its images; None for none."""
+        attributes = manifest.world["attributes"]
+        self.rewards = AnswerRewards(self.vocab, attributes) if self.recipe.learns_from_rewards else None
+        """The rewards of answers; None if all stages learn from labels."""
+        there, images = read_vocab(layout.vocab), self.store.info.of_images
+        self.binding: Mapping[str, Any] = {
+            "model": request.model,
+            "hop": request.hop,
+            "size": request.size,
+            **of_train_set,
+            **covr.binding,
+            **init,
+            "seed": request.seed,
+            "settings": dict(request.settings),
+            "recipe": self.recipe.record(),
+            "precision": self.precision,
+            "deterministic": request.deterministic,
+            "keep": {"last": request.keep_last, "every": request.keep_every},
+            "tune": {"on": tune_set_name(request), "every": request.tune_every},
+            **({"drop_types": dict(request.drop_types)} if request.drop_types else {}),
+            "features": features,
+            "dataset": identity(manifest, there, hop=request.hop, images=images),
+            "places": {"dataset": str(layout.root.resolve()), "features": str(self.store.folder.resolve())},
+            "threads": request.threads,
+            "made_with": {**made_with(), **machine(self.device)},
+        }
+        """The content of run.json."""
+        self.sentences = (*covr.sentences, *initial_warnings(request, init))
+        """What to tell the user before the run begins."""
+
+    def _chosen_precision(self) -> Precision:
+        """The requested precision, or that of a resumed run, or the recipe's if the device allows it."""
+        requested = self.request.precision
+        if requested is None and self.folder.is_started and self.folder.run.exists():
+            run = self.folder.read()
+            if run["recipe"] == as_json_values(self.recipe.record()):
+                own: Precision = run["precision"]
+                return own
+        return chosen_precision(requested, self.recipe.precision, self.device)
+
+    def _tune_set(self, layout: Layout, covr: CovrSplit) -> tuple[QuestionTable, FeatureStore] | None:
+        request = self.request
+        if request.tune_on is None:
+            return None
+        if request.is_of_sets:
+            split = find_split(layout, request.hop, request.tune_on)
+            reader = open_split(layout, request.hop, split, vocab=self.vocab)
+            return (reader if covr.dev is None else reader.take(covr.dev)), self.store
+        hop = request.hop if request.tune_on == TUNE_SET else NONE
+        name = tune_split(hop)
+        if hop not in hops_in(layout) or name not in splits_in(layout, hop):
+            raise ConfigError(
+                f"{layout.root}: --tune-on {request.tune_on}: there is no split {name} of {hop}; build it "
+                f"into the folder with --hop {hop} (with --splits, name {name} as well); files that are "
+                "there stay as they are"
+            )
+        return open_split(layout, hop, name, vocab=self.vocab), self.store
 
     @property
     def n_questions(self) -> int:
@@ -130,114 +202,10 @@ class PreparedRun:
             write_vocab(self.folder.vocab, self.vocab)
 
 
-def prepare(request: TrainRequest) -> PreparedRun:
-    """Checks a request and opens what it reads; errors as of `train`."""
-    find_model(request.model)  # before the weights' seed is set: importing a user's class may set another
-    config, _ = split_settings(request.settings)
-    layout = Layout(request.dataset)
-    manifest = Folder.open(layout.root).manifest
-    request = replace(request, hop=find_hop(layout, request.hop))
-    reader, vocab, of_train_set = open_train_set(layout, request.hop, request.split, request.size)
-    device = chosen_device(request.device)
-
-    torch.manual_seed(derived_seed(request.seed, "weights"))
-    model = build_model(request.model, config, vocab, sets=request.is_of_sets)
-    folder = RunFolder(request.out)
-    store = open_store(
-        request.dataset,
-        kind=getattr(model, "feature_kind", "pixels"),
-        name=request.features,
-        reads_pixels=isinstance(getattr(model, "config", None), MapsConfig),
-    )
-    features = described_features(store)
-    init = initial_binding(request, folder, features)
-    if not folder.is_started:
-        if request.init_from is None:
-            getattr(model, "begin", lambda: None)()
-        else:
-            load_initial(model, request.init_from, vocab)
-    recipe = recipe_of(model, request)
-    precision = _precision(request, recipe, device, folder)
-    covr = choose_covr_split(layout, request)
-    if covr.train is not None:
-        reader = reader.take(covr.train)
-    if request.drop_types:
-        reader = reader.take(kept_rows(reader.programs, request.drop_types, seed=request.seed, vocab=vocab))
-    for stage in recipe.stages:
-        check_stage(model, stage, len(reader.answers))
-    there = read_vocab(layout.vocab)
-    return PreparedRun(
-        request=request,
-        folder=folder,
-        model=model.to(device),
-        vocab=vocab,
-        recipe=recipe,
-        precision=precision,
-        device=device,
-        reader=reader,
-        store=store,
-        tune=_tune_set(request, layout, vocab, store, covr),
-        rewards=AnswerRewards(vocab, manifest.world["attributes"]) if recipe.learns_from_rewards else None,
-        binding={
-            "model": request.model,
-            "hop": request.hop,
-            "size": request.size,
-            **of_train_set,
-            **covr.binding,
-            **init,
-            "seed": request.seed,
-            "settings": dict(request.settings),
-            "recipe": recipe.record(),
-            "precision": precision,
-            "deterministic": request.deterministic,
-            "keep": {"last": request.keep_last, "every": request.keep_every},
-            "tune": {"on": tune_set_name(request), "every": request.tune_every},
-            **({"drop_types": dict(request.drop_types)} if request.drop_types else {}),
-            "features": features,
-            "dataset": identity(manifest, there, hop=request.hop, images=store.info.of_images),
-            "places": {"dataset": str(layout.root.resolve()), "features": str(store.folder.resolve())},
-            "threads": request.threads,
-            "made_with": {**made_with(), **machine(device)},
-        },
-        sentences=(*covr.sentences, *initial_warnings(request, init)),
-    )
-
-
 def described_features(store: FeatureStore) -> dict[str, Any]:
     """What run.json says of a feature store: everything but the dataset that it belongs to."""
     info = store.info.as_json()
     return {name: info[name] for name in ("kind", "options", "weights", "code", "note")}
-
-
-def _tune_set(
-    request: TrainRequest, layout: Layout, vocab: Vocab, store: FeatureStore, covr: CovrSplit
-) -> tuple[QuestionTable, FeatureStore] | None:
-    """The tune set and the features of its images; None without `tune_on`."""
-    if request.tune_on is None:
-        return None
-    if request.is_of_sets:
-        split = find_split(layout, request.hop, request.tune_on)
-        reader = open_split(layout, request.hop, split, vocab=vocab)
-        return (reader if covr.dev is None else reader.take(covr.dev)), store
-    hop = request.hop if request.tune_on == TUNE_SET else NONE
-    name = tune_split(hop)
-    if hop not in hops_in(layout) or name not in splits_in(layout, hop):
-        raise ConfigError(
-            f"{layout.root}: --tune-on {request.tune_on}: there is no split {name} of {hop}; build it into "
-            f"the folder with --hop {hop} (with --splits, name {name} as well); files that are there stay as "
-            "they are"
-        )
-    return open_split(layout, hop, name, vocab=vocab), store
-
-
-def _precision(request: TrainRequest, recipe: Recipe, device: torch.device, folder: RunFolder) -> Precision:
-    """The requested precision, or that of a resumed run, or the recipe's if the device allows it."""
-    if request.precision is None and folder.is_started and folder.run.exists():
-        run = folder.read()
-        if run["recipe"] == as_json_values(recipe.record()):
-            own: Precision = run["precision"]
-            return own
-    return chosen_precision(request.precision, recipe.precision, device)
 
 
 def check_loss(model: nn.Module, stage: Stage, loss: Any) -> None:

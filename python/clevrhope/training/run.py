@@ -16,8 +16,8 @@ from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import LOG, Progress, Silent
 from clevrhope.training.checkpoints import read_about, remove_states
 from clevrhope.training.loop import Loop, interrupts
-from clevrhope.training.member import Member, OnLog, open_member
-from clevrhope.training.prepared_run import PreparedRun, prepare, rehearse
+from clevrhope.training.member import Member, OnLog
+from clevrhope.training.prepared_run import PreparedRun, rehearse
 from clevrhope.training.recipe_settings import check_stage, recipe_of, split_settings
 from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run_folder import WRITTEN
@@ -58,7 +58,7 @@ def train(
         KeyboardInterrupt: SIGTERM or Ctrl-C came; the state is written.
     """
     began = monotonic()
-    run = prepare(request)
+    run = PreparedRun(request)
     request = run.request
     questions, tune = run.train_questions(), run.tune_questions()
     rehearse(run, questions)
@@ -67,7 +67,7 @@ def train(
         tell(run.sentences)
         if run.folder.finished.exists():
             return finished_summary(run, began)
-        member = open_member(run, tune, on_log=on_log)
+        member = Member(run, tune, on_log=on_log)
         with closing(member.log), interrupts() as interrupt, run.computing():
             loop = Loop([member], run.model, questions, progress or Silent(), interrupt)
             loop.run()

@@ -25,9 +25,9 @@ from clevrhope.splits.kinds import TRAIN
 from clevrhope.training.checkpoints import remove_states, state_name, states_in
 from clevrhope.training.data import Questions
 from clevrhope.training.loop import Loop, interrupts
-from clevrhope.training.member import open_member
+from clevrhope.training.member import Member
 from clevrhope.training.order import Numbers
-from clevrhope.training.prepared_run import PreparedRun, prepare, rehearse
+from clevrhope.training.prepared_run import PreparedRun, rehearse
 from clevrhope.training.recipe_settings import recipe_of
 from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run import finish, finished_summary
@@ -56,7 +56,7 @@ def train_together(
     runs: dict[int, tuple[PreparedRun, Questions | None]] = {}
     for number, request in enumerate(requests):
         try:
-            run = prepare(request)
+            run = PreparedRun(request)
             runs[number] = run, run.tune_questions()
         except ClevrhopeError as error:
             made[number] = error
@@ -163,7 +163,7 @@ def _train_group(
     with ExitStack() as logs:
         for (run, tune), first_row in zip(group, first_rows, strict=True):
             remove_states(run.folder.state, but=state)
-            member = open_member(run, tune, state=state)
+            member = Member(run, tune, state=state)
             member.first_row, member.generator = first_row, torch.Generator(first.device)
             logs.callback(member.log.close)
             members.append(member)

@@ -14,6 +14,7 @@ import numpy as np
 from clevrhope.dataset.contents import find_hop, hops_in, of_episodes_alone, splits_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import SINGLE
+from clevrhope.dataset.question_table import open_split
 from clevrhope.dataset.vocab import NOT_TRAINED, SPECIAL_TOKENS, Vocab, make_vocab, read_vocab
 from clevrhope.errors import ConfigError, listed
 from clevrhope.features.device import chosen_device
@@ -29,7 +30,6 @@ from clevrhope.training.device import computing
 from clevrhope.training.predictions import Part, answer_lines, write_lines
 from clevrhope.training.request import chosen_splits
 from clevrhope.training.run_folder import RunFolder
-from clevrhope.training.test_sets import open_part
 
 NAME = "lxmert_vqa"
 """The model's name in predictions."""
@@ -164,8 +164,8 @@ def evaluate_zero_shot(
     for hop in [find_hop(layout, name) for name in hops] or hops_in(layout):
         place = f"{dataset}: " if splits else ""
         for split in chosen_splits(splits_in(layout, hop, SINGLE), hop, splits, place=place):
-            opened = open_part(layout, hop, Part("", split), here=vocab, of_scenes=store.info.of_scenes)
-            sets[hop, split] = Questions(opened.reader, store.pool(opened.reader.pool), where)
+            table = open_split(layout, hop, split, vocab=vocab)
+            sets[hop, split] = Questions(table, store.pool(table.pool), where)
     if not sets:
         said = of_episodes_alone(layout) or "no test sets; build some, such as those of --prelim"
         raise ConfigError(f"{dataset}: {said}")

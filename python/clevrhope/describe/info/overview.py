@@ -14,7 +14,7 @@ from clevrhope.dataset.image_source import png_indices
 from clevrhope.dataset.image_store import stored_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, existing_manifest
-from clevrhope.describe.info.reproduction import Reproduction, reproduction
+from clevrhope.describe.info.reproduction import reproduction
 from clevrhope.features.store import read_info, stores_in
 from clevrhope.version import DATASET_VERSION, software_version
 
@@ -41,27 +41,36 @@ class Store:
     bytes: int
 
 
-@dataclass(frozen=True)
 class Overview:
-    """The information that `info` shows on a dataset.
+    """The information that `info` shows on a dataset."""
 
-    Attributes:
-        folder: the folder, as the user gave it, or see `Folder.title`.
-        manifest: the manifest.
-        n_waiting: images that an interrupted build rendered but did not yet list in the manifest.
-        part: such as "3/16" for one machine's part; None for a whole dataset.
-        stores: the feature stores.
-        bytes: kind of files -> bytes, for kinds that exist.
-        reproduction: how to make the dataset again; None for a part, and for another dataset version.
-    """
+    def __init__(self, folder: Path) -> None:
+        """Reads the manifest of a dataset's folder, and the sizes of files.
 
-    folder: Path
-    manifest: Manifest
-    n_waiting: int
-    part: str | None
-    stores: tuple[Store, ...]
-    bytes: Mapping[str, int]
-    reproduction: Reproduction | None
+        Raises:
+            WrongFolderError: the folder is not a dataset; the message says what it is.
+            DatasetError: its manifest is damaged.
+        """
+        layout = Layout(folder)
+        self.manifest = manifest = existing_manifest(layout.manifest)
+        self.folder = Path(Folder(layout, manifest).title)
+        """The folder, as the user gave it, or see `Folder.title`."""
+        self.part = manifest.part
+        """Such as "3/16" for one machine's part; None for a whole dataset."""
+        self.n_waiting = 0 if manifest.complete else _n_waiting(layout, manifest)
+        """Images that an interrupted build rendered but did not yet list in the manifest."""
+        self.stores = tuple(_store(path) for path in stores_in(folder))
+        """The feature stores."""
+        sums = manifest.bytes_by_folder()
+        n_bytes = {kind: sums.get(key, 0) for kind, key in KINDS.items()}
+        n_bytes["other files"] += layout.manifest.stat().st_size
+        n_bytes["features"] = sum(store.bytes for store in self.stores)
+        self.bytes = {kind: n for kind, n in n_bytes.items() if n}
+        """Kind of files -> bytes, for kinds that exist."""
+        is_of_this_version = manifest.version == DATASET_VERSION
+        is_made = is_of_this_version and self.part is None and bool(manifest.splits or manifest.nonce)
+        self.reproduction = reproduction(folder, manifest) if is_made else None
+        """How to make the dataset again; None for a part, and for another dataset version."""
 
     @property
     def n_questions(self) -> int:
@@ -98,38 +107,9 @@ class Overview:
             "suites": manifest.suites,
             "pools": manifest.pools,
             "features": [asdict(store) for store in self.stores],
-            "bytes": dict(self.bytes),
+            "bytes": self.bytes,
             "reproduction": None if made is None else asdict(made),
         }
-
-
-def read_overview(folder: Path) -> Overview:
-    """The overview of a dataset's folder.
-
-    Raises:
-        WrongFolderError: the folder is not a dataset; the message says what it is.
-        DatasetError: its manifest is damaged.
-    """
-    layout = Layout(folder)
-    manifest = existing_manifest(layout.manifest)
-    sums = manifest.bytes_by_folder()
-    part = manifest.part
-    stores = tuple(_store(path) for path in stores_in(folder))
-    n_bytes = {kind: sums.get(key, 0) for kind, key in KINDS.items()}
-    n_bytes["other files"] += layout.manifest.stat().st_size
-    n_bytes["features"] = sum(store.bytes for store in stores)
-    is_of_this_version = manifest.version == DATASET_VERSION
-    is_made = is_of_this_version and part is None and bool(manifest.splits or manifest.nonce)
-    made = reproduction(folder, manifest) if is_made else None
-    return Overview(
-        Path(Folder(layout, manifest).title),
-        manifest,
-        0 if manifest.complete else _n_waiting(layout, manifest),
-        part,
-        stores,
-        {kind: n for kind, n in n_bytes.items() if n},
-        made,
-    )
 
 
 def _n_waiting(layout: Layout, manifest: Manifest) -> int:

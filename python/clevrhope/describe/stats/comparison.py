@@ -1,38 +1,83 @@
-"""The comparison of a folder's splits with each other and with those of another folder."""
+"""The measurements of a dataset's splits, compared with each other and with those of another dataset."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from clevrhope.dataset.contents import no_hop
+from clevrhope.dataset.folder import Folder
+from clevrhope.dataset.measured import read_fitting
 from clevrhope.describe.measure import Value
 from clevrhope.describe.measured import Measured, distance_json, distances_json, with_baselines
-from clevrhope.describe.stats.sources import CLEVR, StatsFolder
-from clevrhope.errors import ConfigError
-from clevrhope.runtime.progress import Progress
+from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.kinds import PLAIN_SPLITS, SPLITS, TRAIN
 
-_IN_CLEVR: Mapping[str, Sequence[str]] = {
-    "train": ("train", "val"),
-    "tune": ("val", "train"),
-    "test": ("val", "train"),
-}
-"""Role of a split -> the published splits of CLEVR to compare it with, best first."""
+_OF_EPISODES_ALONE: Mapping[str, Any] = {"held_out": {}, "suites": {}, "covr": {}}
+"""What a group without other questions has of the keys of measured.json."""
 
 
-def _in_clevr(split: str) -> Sequence[str]:
-    """The splits of CLEVR to compare with; none for one-object sets and those of a second palette."""
-    kind = SPLITS.get(split)
-    is_like_clevr = kind is not None and kind.drawn == "stream" and "second" not in kind.of
-    return _IN_CLEVR[kind.role] if kind and is_like_clevr else ()
+class StatsFolder:
+    """A dataset whose splits have statistics, a group of them for each HOP; measured.json is read once.
+
+    Attributes:
+        groups: HOP -> its splits of questions about one image.
+        episodes: HOP -> its splits of episodes with nonce words; a group can have these alone.
+        name: the folder's name in tables.
+    """
+
+    def __init__(self, root: Path) -> None:
+        """Opens the dataset in a folder.
+
+        Raises:
+            WrongFolderError: there is no dataset.
+            DatasetError: the folder has only a part of a dataset, or its manifest is broken.
+        """
+        self.root = root
+        self._dataset = Folder.open(root, finished=False)
+        self.name = Path(self._dataset.title).resolve().name
+        manifest = self._dataset.manifest
+        self.episodes = {hop: list(splits) for hop, splits in manifest.nonce.items()}
+        self.groups = {hop: list(manifest.splits.get(hop, ())) for hop in (*manifest.splits, *self.episodes)}
+        if not self.groups:
+            raise DatasetError(
+                f"{root}: the dataset has no finished split; run the dataset's build again to continue"
+            )
+        self.of_group = cache(self._of_group)
+
+    def group(self, name: str) -> str:
+        """The HOP with this name, whose values may be in any order; raises a ConfigError if there is none."""
+        known = name if name in self.groups else self._dataset.hop(name).name
+        if known not in self.groups:
+            raise no_hop(self.root, known, list(self.groups))
+        return known
+
+    def splits(self, group: str) -> list[str]:
+        """The splits of a group with questions of any kind; raises a DatasetError as `of_group` does."""
+        return [*self.groups[group], *self.of_group(group)["covr"], *self.episodes.get(group, ())]
+
+    def _of_group(self, group: str) -> Mapping[str, Any]:
+        """The measurements of a group, as in measured.json; raises a DatasetError as `read_fitting` does."""
+        if not self.groups[group]:
+            return _OF_EPISODES_ALONE
+        return read_fitting(self._dataset.layout, self._dataset.manifest, group)
+
+    def measured(self, group: str, split: str) -> Measured:
+        """The measurements of a split; raises a DatasetError as `of_group` does."""
+        measured: Measured = self.of_group(group)["splits"][split]
+        return measured
 
 
 def _in_none(split: str) -> Sequence[str]:
-    """The splits, with nothing held out, to which a pair's split can be compared, best first."""
+    """The splits, with nothing held out, to which a split can be compared, best first.
+
+    Sets of one object and those of a second palette have none.
+    """
     kind = SPLITS.get(split)
-    if kind is None or "pair" not in kind.of or kind.drawn != "stream":
+    if kind is None or kind.drawn != "stream" or "second" in kind.of:
         return ()
     roles = ("train",) if kind.role == "train" else ("test", "tune")
     return [name for role in roles for name in PLAIN_SPLITS if SPLITS[name].role == role]
@@ -45,7 +90,6 @@ class SplitColumn:
     label: str
     split: str
     measured: Measured
-    of_clevr: bool = False
     other: bool = False
     """Whether it is from the other folder."""
 
@@ -85,7 +129,6 @@ def measure_folder(
     hops: Sequence[str] = (),
     splits: Sequence[str] = (),
     against: Path | None = None,
-    progress: Progress,
 ) -> list[StatsSheet]:
     """Measures a folder, or some of its HOPs and splits, and compares it with another folder if given.
 
@@ -103,25 +146,19 @@ def measure_folder(
     chosen = {group: _chosen(source, group, splits) for group in dict.fromkeys(groups)}
     other = None if against is None else StatsFolder(against)
     sheets = []
-    with progress.stage("Measuring", total=sum(map(len, chosen.values())), unit="splits") as advance:
-        for group, names in chosen.items():
-            columns = []
-            for split in names:
-                columns.append(
-                    SplitColumn(split, split, source.measure(group, split), of_clevr=group == CLEVR)
-                )
-                advance(1)
-            beside = {} if other is None else _beside(source, other, group, names)
-            others = {each.label: each for each in beside.values()}.values()
-            comparisons = list(_comparisons(columns, beside))
-            measured = source.of_group(group)
-            suites = {suite: _only(of_suite, names) for suite, of_suite in measured["suites"].items()}
-            suites = {suite: of_splits for suite, of_splits in suites.items() if of_splits}
-            covr = _only(measured["covr"], splits or list(measured["covr"]))
-            held_out = tuple(measured["held_out"].items())
-            episodes = [name for name in source.episodes.get(group, ()) if not splits or name in splits]
-            both = [*columns, *others]
-            sheets.append(StatsSheet(group, held_out, both, comparisons, suites, covr, episodes))
+    for group, names in chosen.items():
+        columns = [SplitColumn(split, split, source.measured(group, split)) for split in names]
+        beside = {} if other is None else _beside(source, other, group, names)
+        others = {each.label: each for each in beside.values()}.values()
+        comparisons = list(_comparisons(columns, beside))
+        measured = source.of_group(group)
+        suites = {suite: _only(of_suite, names) for suite, of_suite in measured["suites"].items()}
+        suites = {suite: of_splits for suite, of_splits in suites.items() if of_splits}
+        covr = _only(measured["covr"], splits or list(measured["covr"]))
+        held_out = tuple(measured["held_out"].items())
+        episodes = [name for name in source.episodes.get(group, ()) if not splits or name in splits]
+        both = [*columns, *others]
+        sheets.append(StatsSheet(group, held_out, both, comparisons, suites, covr, episodes))
     if other is not None and not any(each.other for sheet in sheets for each in sheet.columns):
         raise ConfigError(f"{against}: it has no split to compare with {', '.join(chosen)} of {root}")
     return sheets
@@ -133,11 +170,7 @@ def _beside(
     """Split -> its counterpart in the other folder; splits without one are left out."""
     counterparts = {split: _counterpart(other, group, split) for split in splits}
     return {
-        split: SplitColumn(
-            *(_label(source, other, group, *place), place[1], other.measure(*place)),
-            of_clevr=place[0] == CLEVR,
-            other=True,
-        )
+        split: SplitColumn(_label(source, other, group, *place), place[1], other.measured(*place), other=True)
         for split, place in counterparts.items()
         if place is not None
     }
@@ -145,12 +178,9 @@ def _beside(
 
 def _counterpart(other: StatsFolder, group: str, split: str) -> tuple[str, str] | None:
     groups = other.groups
-    if CLEVR in groups and group != CLEVR:
-        wanted = [(CLEVR, name) for name in _in_clevr(split)]
-    else:
-        wanted = [(group, split), *((NONE, name) for name in _in_none(split))]
-        if len(groups) == 1:
-            wanted.append((next(iter(groups)), split))
+    wanted = [(group, split), *((NONE, name) for name in _in_none(split))]
+    if len(groups) == 1:
+        wanted.append((next(iter(groups)), split))
     return next((each for each in wanted if each[1] in groups.get(each[0], ())), None)
 
 
@@ -158,7 +188,7 @@ def _label(source: StatsFolder, other: StatsFolder, group: str, other_group: str
     name = other.name
     if name == source.name:
         name = "other" if other.root.resolve() != source.root.resolve() else "same"
-    return f"{name} {split}" if other_group in (group, CLEVR) else f"{name} {other_group} {split}"
+    return f"{name} {split}" if other_group == group else f"{name} {other_group} {split}"
 
 
 def _chosen(source: StatsFolder, group: str, splits: Sequence[str]) -> list[str]:

@@ -26,9 +26,6 @@ from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import SPLITS
 
-_CLEVR: Mapping[str, tuple[str, str]] = {"train": ("#777777", "s"), "val": ("#111111", "^")}
-"""Split of CLEVR -> colour and marker; those of other splits are in `SPLITS`."""
-
 
 @dataclass(frozen=True)
 class _Panel:
@@ -184,8 +181,6 @@ def _look(column: SplitColumn) -> dict[str, Any]:
     """How matplotlib draws a split; those of the folder compared with have hollow markers."""
     kind = SPLITS.get(column.split)
     colour, marker = ("#444444", "P") if kind is None else (kind.color, kind.marker)
-    if column.of_clevr:
-        colour, marker = _CLEVR.get(column.split, (colour, marker))
     fill = "none" if column.other else colour
     return {"label": column.label, "color": colour, "marker": marker, "markerfacecolor": fill}
 
