@@ -101,8 +101,7 @@ def test_no_other_file_asks_for_a_split_by_name() -> None:
         if (name := path.relative_to(package).as_posix()) not in MAY_QUOTE
         and (quoted := quoted_splits(path.read_text()))
     }
-    # CLEVR's published splits have names of their own.
-    assert set(found) == {"dataset/clevr_folder.py"}, found
+    assert found == {}
 
 
 def test_the_scan_finds_what_it_looks_for() -> None:
