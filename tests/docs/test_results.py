@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("scipy", reason="scipy is not installed: pip install clevrhope[plots]")
 
 from benchmarks import diversity_tables, instructions, noise, partners
+from clevrhope.metrics.slopes import mean_slope
 from clevrhope.splits.kinds import IID, OOD
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -207,25 +208,26 @@ def test_tables_are_what_the_scripts_print() -> None:
 def test_what_is_said_of_partners_is_what_their_runs_show() -> None:
     path = DOCS / "results/partners.csv"
     of_model = partners.percents(partners.read_cells(path, TRANSFORMER))
-    few, many = (
-        [five - one for one, five in zip(of_model[f"k{k}_one"], of_model[f"k{k}_five"], strict=True)]
-        for k in (8, 16)
-    )
     section = (DOCS / "results.md").read_text().partition("## Combinations or partners?")[2]
-    said = " ".join(section.split())
-    assert f"five colors add {fmean(many):.1f} points, and help in each of the {len(many)} draws" in said
-    assert min(many) > 0
-    assert f"where 8 exist, they cost {-fmean(few):.1f}" in said
+    said = " ".join(section.split()).replace("\N{MINUS SIGN}", "-")
+
+    def added(better: str, worse: str) -> tuple[list[float], str]:
+        """What one cell has more than another in each draw; its mean and interval as on the page."""
+        more = [a - b for a, b in zip(of_model[better], of_model[worse], strict=True)]
+        found = mean_slope(more)
+        return more, f"{found.value:.1f} ({found.interval.low:.1f} to {found.interval.high:.1f})"
+
+    at_16, text = added("k16_five", "k16_one")
+    assert f"add {text.replace(' (', ' points (')}, and help in each of the {len(at_16)} draws" in said
+    assert min(at_16) > 0
+    assert f"they cost {added('k8_one', 'k8_five')[1]}" in said
+    assert f"better than 8 ({added('k16_one', 'k8_one')[1].replace(' (', ', from ')}" in said
+    assert f"they are {added('k16_five', 'k8_five')[1].replace(' (', ' points better (')}" in said
     main, partner, both = partners.effects(partners.read_cells(path, TRANSFORMER)).values()
     for effect in (main, partner, both):
-        low, high = (
-            f"{each:.1f}".replace("-", "\N{MINUS SIGN}")
-            for each in (effect.interval.low, effect.interval.high)
-        )
-        assert re.search(
-            rf"{effect.value:.1f} (points )?\((95% interval )?{low} to {high}; p = {effect.p_value:.3f}", said
-        )
-    assert main.p_value > 0.025
+        interval = f"{effect.interval.low:.1f} to {effect.interval.high:.1f}; p = {effect.p_value:.3f}"
+        assert re.search(rf"{effect.value:.1f} (points )?\((95% interval )?{interval}", said)
+    assert min(main.p_value, partner.p_value) > 0.025 > both.p_value
 
 
 def test_differences_between_instructions_are_those_of_their_runs() -> None:

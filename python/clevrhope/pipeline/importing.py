@@ -232,7 +232,7 @@ def choose_splits(source: Source, hops: Sequence[str], splits: Sequence[str]) ->
     ]
     if unknown:
         raise ConfigError("; ".join(unknown))
-    of_hops = [split for split in source.splits if [split.hop] in wanted.values()]
+    of_hops = [split for split in source.splits if any(split.hop in found for found in wanted.values())]
     chosen = [split for split in of_hops if split.split in (splits or there)]
     for split in chosen:
         if not split.n_questions:

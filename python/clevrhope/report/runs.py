@@ -166,16 +166,16 @@ def _datasets_mix(sources: Sequence[Source], model: str) -> bool:
     and templates must not differ. Datasets that differ in their seed alone, or in their palette with it, are
     replicates, of which means are taken.
     """
-    found: dict[str, set[str]] = {}
+    found: dict[tuple[str, ...], set[str]] = {}
     for each in sources:
         if each.model == model and each.hop:
             about = {**each.trained_on}
             seed, palette = about.pop("seed", None), about.pop("palette", None)
-            found.setdefault(each.hop, set()).add(json_text(about))
-            found.setdefault(f"{each.hop}{MARK}{seed}", set()).add(json_text(palette))
+            found.setdefault((each.hop,), set()).add(json_text(about))
+            found.setdefault((each.hop, str(seed)), set()).add(json_text(palette))
             if MARK not in each.hop:
                 world = [each.trained_on.get(name) for name in ("world", "templates")]
-                found.setdefault("", set()).add(json.dumps(world))
+                found.setdefault((), set()).add(json.dumps(world))
     return any(len(several) > 1 for several in found.values())
 
 
