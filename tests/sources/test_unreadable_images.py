@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from building import Cli
-from official_files import write_json, write_parquet
+from official_files import TUPLES, write_json, write_parquet
 
 import clevrhope
 from clevrhope.audit import audit
@@ -86,3 +86,10 @@ def test_a_record_that_was_changed_is_refused(
     np.savez_compressed(tmp_path / "r.npz", **{**record, **change})
     with refused(DatasetError):
         ImageRecord.read(tmp_path / "r.npz")
+
+
+def test_a_question_file_alone_has_the_images_beside_it(dataset: Path, tmp_path: Path) -> None:
+    source = write_json(dataset, tmp_path / "official")
+    (file,) = source.glob(f"held_out_CLEVR/CLEVR_held_out_questions_test_{TUPLES[HOP]}.json")
+    import_source(file, tmp_path / "out")
+    assert clevrhope.load(tmp_path / "out", HOP, SPLIT)[0]["image"].ndim == 3

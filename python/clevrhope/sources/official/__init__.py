@@ -52,7 +52,9 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
                 notes.append(f"left out: {str(error).partition('; ')[0]}")
                 known.add(path)
     of_scenes = [path for path in paths if path.suffix == ".json" and "scenes" in path.name]
-    of_png = sorted({path.parent for path in paths if path.suffix == ".png"})
+    # Images are beside a file that is read alone, or below the folder above.
+    near = paths if root.is_dir() or ".json" not in forms else files_below(root.parent)
+    of_png = sorted({path.parent for path in near if path.suffix == ".png"})
     find = partial(about, one_run=len({file.run for file in files}) == 1)
 
     def opened(of_split: list[OfficialFile]) -> SourceSplit:
