@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from clevrhope.audit import audit
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import SINGLE
 from clevrhope.dataset.question_table import read_table
-from clevrhope.errors import ClevrhopeError
+from clevrhope.errors import ClevrhopeError, DatasetError
 from clevrhope.export import export
 from clevrhope.pipeline.importing import import_source
 from clevrhope.programs import default_vocabulary
@@ -131,6 +132,16 @@ def test_a_broken_file_is_refused_with_its_place(old: str, new: str, clevr: Path
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new, 1))
     with refused(ClevrhopeError):
+        import_source(clevr, tmp_path / "out")
+
+
+@pytest.mark.parametrize("kind", ["questions", "scenes"])
+@pytest.mark.parametrize("share", [0, 0.9])
+def test_a_file_that_was_cut_off_is_refused(kind: str, share: float, clevr: Path, tmp_path: Path) -> None:
+    path = clevr / kind / f"CLEVR_train_{kind}.json"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(DatasetError, match=re.escape(str(path))):
         import_source(clevr, tmp_path / "out")
 
 
